@@ -1,0 +1,92 @@
+"""User mistakes as values: what is wrong, where it stands, and what would be right.
+
+A mistake in a stack or a tenant file is a `Fault`. Faults are collected over a whole run and raised together as
+`Faults`, so that one run shows them all; a traceback is for errors in Trainshed itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+from types import FrameType
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A position in a file. `line` and `column` start at 1; 0 means unknown and is not printed."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        parts = [shown_path(self.file)]
+        if self.line:
+            parts.append(str(self.line))
+            if self.column:
+                parts.append(str(self.column))
+        return ":".join(parts)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One mistake, told to the person who made it.
+
+    `object` names the thing (`Tenant "high"`), `field` the path in it (`borrow.h100`), `message` says what is wrong as
+    a sentence without a full stop, `fix` says what would be right.
+    """
+
+    message: str
+    object: str = ""
+    field: str = ""
+    fix: str = ""
+    place: Place | None = None
+
+    def __str__(self) -> str:
+        subject = ", ".join(part for part in (self.object, self.field) if part)
+        text = f"{subject}: {self.message}" if subject else self.message
+        if self.fix:
+            text = f"{text}; {self.fix}"
+        return f"{self.place}: {text}" if self.place else text
+
+    def at(self, place: Place | None, object: str = "") -> Fault:
+        """The same fault with `place` and `object` filled in where it had none."""
+        return replace(self, place=self.place or place, object=self.object or object)
+
+
+class Faults(Exception):  # noqa: N818  (a bundle of Fault values, not one error)
+    """All faults of one run, in the order of their places."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        unique = dict.fromkeys(faults)
+        self.faults: tuple[Fault, ...] = tuple(sorted(unique, key=lambda f: f.place or Place("")))
+        super().__init__("\n".join(str(fault) for fault in self.faults))
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`did you mean "…"?` for the known word closest to `word`, or an empty string when none is close."""
+    choices = list(known)
+    matches = get_close_matches(word, choices, n=1, cutoff=0.6)
+    if not matches:
+        lowered = {choice.lower(): choice for choice in choices}
+        matches = [lowered[m] for m in get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)]
+    return f'did you mean "{matches[0]}"?' if matches else ""
+
+
+def shown_path(file: str) -> str:
+    """`file` relative to the working directory when it lies below it, otherwise unchanged."""
+    path = Path(file)
+    if not path.is_absolute():
+        return file
+    relative = os.path.relpath(path)
+    return file if relative.startswith("..") else relative
+
+
+def frame_place(frame: FrameType) -> Place:
+    """The place of the call that `frame` is executing, with its column (Python 3.11 records one)."""
+    line, _, column, _ = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None, None, None, None))
+    return Place(frame.f_code.co_filename, line or frame.f_lineno, (column or 0) + 1)

@@ -1,0 +1,195 @@
+"""Kubernetes resource quantities: exact, canonical, comparable.
+
+Rules: k8s.io/apimachinery v0.36, `pkg/api/resource/quantity.go` (grammar, three formats, canonical form, rounding up to
+one nano). Values are integers of 10⁻⁹, never floats.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from functools import total_ordering
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from pydantic_core import PydanticCustomError, core_schema
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic.json_schema import JsonSchemaValue
+
+QuantityFormat = Literal["decimal", "binary", "exponent"]
+
+_GRAMMAR: Final = re.compile(
+    r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?(?:(?P<suffix>[numkMGTPE]|[KMGTPE]i)|[eE](?P<exp>[+-]?[0-9]+))?"
+)
+_DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY: Final = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
+_DECIMAL_SUFFIX: Final = {power: suffix for suffix, power in _DECIMAL.items()}
+_BINARY_SUFFIX: Final = {power: suffix for suffix, power in _BINARY.items()}
+_NANO: Final = 10**9
+_MAX_EXPONENT: Final = 99
+_EXPECTED: Final = 'write a number with an optional suffix, such as "500m", "96", "400G" or "64Gi"'
+
+
+@total_ordering
+class Quantity:
+    """An amount of a resource, as Kubernetes reads and writes it.
+
+    `Quantity("12000m")`, `Quantity(12)` and `Quantity("12")` are equal; `str()` gives Kubernetes' canonical form
+    (`12`, `1k`, `1Gi`, `500m`, `1536Mi`). Equality, order and hash go by value, not by spelling. Amounts finer than one
+    nano are rounded up, as Kubernetes does. Raises ValueError for anything Kubernetes would not parse, and for amounts
+    which Kubernetes can parse but not write back (1000E and more).
+    """
+
+    __slots__ = ("_format", "_nano", "_text")
+
+    _nano: int
+    _format: QuantityFormat
+    _text: str | None
+
+    def __init__(self, value: str | int | float | Quantity) -> None:
+        if isinstance(value, Quantity):
+            self._nano, self._format = value._nano, value._format
+        elif isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise ValueError(f"{value!r} is not a quantity; {_EXPECTED}")
+        elif isinstance(value, int):
+            self._nano, self._format = value * _NANO, "decimal"
+        else:
+            # The shortest text of a float is what the person typed; its binary value never enters.
+            self._nano, self._format = _parse(value if isinstance(value, str) else repr(value))
+        self._text = None
+        if abs(self._nano) >= 10**30:
+            raise ValueError(f'"{value}" is beyond the largest suffix that Kubernetes writes (E)')
+
+    @classmethod
+    def _make(cls, nano: int, format: QuantityFormat) -> Quantity:
+        made = object.__new__(cls)
+        made._nano, made._format, made._text = nano, format, None
+        return made
+
+    def __str__(self) -> str:
+        if self._text is None:
+            self._text = _canonical(self._nano, self._format)
+        return self._text
+
+    def __repr__(self) -> str:
+        return f'Quantity("{self}")'
+
+    @property
+    def value(self) -> Fraction:
+        """The amount in base units (cores, bytes, devices), exact."""
+        return Fraction(self._nano, _NANO)
+
+    def is_whole(self) -> bool:
+        """Whether the amount is an integer, as extended resources such as `nvidia.com/gpu` must be."""
+        return self._nano % _NANO == 0
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Quantity):
+            return self._nano == other._nano
+        return NotImplemented
+
+    def __lt__(self, other: Quantity) -> bool:
+        if isinstance(other, Quantity):
+            return self._nano < other._nano
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._nano)
+
+    def __bool__(self) -> bool:
+        return self._nano != 0
+
+    def __add__(self, other: Quantity) -> Quantity:
+        return Quantity._make(self._nano + other._nano, self._format if self._nano else other._format)
+
+    def __sub__(self, other: Quantity) -> Quantity:
+        return Quantity._make(self._nano - other._nano, self._format if self._nano else other._format)
+
+    def __neg__(self) -> Quantity:
+        return Quantity._make(-self._nano, self._format)
+
+    def __mul__(self, factor: int | Fraction) -> Quantity:
+        """Scaled by a whole or exact rational factor; a result finer than one nano is rounded away from zero."""
+        return Quantity._make(_round_up(self._nano * factor), self._format)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Quantity) -> Fraction:
+        """The exact ratio of two quantities."""
+        return Fraction(self._nano, other._nano)
+
+    def __floordiv__(self, other: Quantity) -> int:
+        """How many times `other` fits."""
+        return self._nano // other._nano
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            _validated, serialization=core_schema.plain_serializer_function_ser_schema(str)
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {
+            "description": "A Kubernetes quantity, such as 500m, 96, 400G or 64Gi.",
+            "anyOf": [
+                {
+                    "type": "string",
+                    "pattern": r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?$",
+                },
+                {"type": "number"},
+            ],
+        }
+
+
+def _validated(value: Any) -> Quantity:
+    try:
+        return value if isinstance(value, Quantity) else Quantity(value)
+    except ValueError as error:
+        raise PydanticCustomError("quantity", "{reason}", {"reason": str(error)}) from None
+
+
+def _parse(text: str) -> tuple[int, QuantityFormat]:
+    match = _GRAMMAR.fullmatch(text)
+    if not match or not (match["whole"] or match["part"]):
+        raise ValueError(f'"{text}" is not a quantity; {_EXPECTED}')
+    part = match["part"] or ""
+    number = Fraction(int((match["whole"] or "") + part), 10 ** len(part))
+    suffix, exponent = match["suffix"] or "", match["exp"]
+    kind: QuantityFormat
+    if exponent is not None:
+        if abs(int(exponent)) > _MAX_EXPONENT:
+            raise ValueError(f'"{text}" has an exponent beyond what Kubernetes can write back')
+        kind, number = "exponent", number * Fraction(10) ** int(exponent)
+    elif suffix in _BINARY:
+        kind, number = "binary", number * 1024 ** _BINARY[suffix]
+        kind = "decimal" if 0 < number < 1 else kind
+    else:
+        kind, number = "decimal", number * Fraction(10) ** _DECIMAL[suffix]
+    nano = _round_up(number * _NANO)
+    return (-nano if match["sign"] == "-" else nano), kind
+
+
+def _round_up(nano: int | Fraction) -> int:
+    """Away from zero: whoever asks for a little gets a little (quantity.go, ParseQuantity)."""
+    magnitude = -((-abs(nano)) // 1)
+    return int(magnitude if nano >= 0 else -magnitude)
+
+
+def _canonical(nano: int, format: QuantityFormat) -> str:
+    if nano == 0:
+        return "0"
+    if format == "binary" and abs(nano) >= 1024 * _NANO and nano % _NANO == 0:
+        mantissa, power = nano // _NANO, 0
+        while mantissa % 1024 == 0 and power < 6:
+            mantissa, power = mantissa // 1024, power + 1
+        return f"{mantissa}{_BINARY_SUFFIX.get(power, '')}"
+    mantissa, exponent = nano, -9
+    while mantissa % 1000 == 0 and (exponent < 18 or format == "exponent"):
+        mantissa, exponent = mantissa // 1000, exponent + 3
+    if format == "exponent":
+        return f"{mantissa}e{exponent}" if exponent else str(mantissa)
+    return f"{mantissa}{_DECIMAL_SUFFIX[exponent]}"
