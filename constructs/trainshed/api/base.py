@@ -49,6 +49,18 @@ class Model(BaseModel):
         return self
 
 
+def metadata_rules(labels: Mapping[str, str] | None, annotations: Mapping[str, str] | None) -> Iterator[Broken]:
+    """Label keys and values, annotation keys: k8s.io/apimachinery v0.36, `pkg/api/validation/objectmeta.go`."""
+    for key, value in (labels or {}).items():
+        if error := naming.label_key_error(key):
+            yield Broken(f"labels[{key}]", error)
+        if error := naming.label_value_error(value):
+            yield Broken(f"labels[{key}]", error)
+    for key in annotations or {}:
+        if error := naming.label_key_error(key.lower()):
+            yield Broken(f"annotations[{key}]", error)
+
+
 class ObjectMeta(Model):
     """`metadata`. What the API server writes itself is read and kept, so that a live object reads back unchanged."""
 
@@ -69,15 +81,8 @@ class ObjectMeta(Model):
     uid: str | None = None
 
     def rules(self) -> Iterator[Broken]:
-        """Label keys and values, annotation keys: k8s.io/apimachinery v0.36, `pkg/api/validation/objectmeta.go`."""
-        for key, value in (self.labels or {}).items():
-            if error := naming.label_key_error(key):
-                yield Broken(f"labels[{key}]", error)
-            if error := naming.label_value_error(value):
-                yield Broken(f"labels[{key}]", error)
-        for key in self.annotations or {}:
-            if error := naming.label_key_error(key.lower()):
-                yield Broken(f"annotations[{key}]", error)
+        """See `metadata_rules`."""
+        yield from metadata_rules(self.labels, self.annotations)
 
 
 class KubernetesObject(Model):
