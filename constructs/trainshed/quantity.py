@@ -28,6 +28,7 @@ _DECIMAL_SUFFIX: Final = {power: suffix for suffix, power in _DECIMAL.items()}
 _BINARY_SUFFIX: Final = {power: suffix for suffix, power in _BINARY.items()}
 _NANO: Final = 10**9
 _MAX_EXPONENT: Final = 99
+_MAX_BINARY: Final = (2**63 - 1) * _NANO
 _EXPECTED: Final = 'write a number with an optional suffix, such as "500m", "96", "400G" or "64Gi"'
 
 
@@ -37,8 +38,8 @@ class Quantity:
 
     `Quantity("12000m")`, `Quantity(12)` and `Quantity("12")` are equal; `str()` gives Kubernetes' canonical form
     (`12`, `1k`, `1Gi`, `500m`, `1536Mi`). Equality, order and hash go by value, not by spelling. Amounts finer than one
-    nano are rounded up, as Kubernetes does. Raises ValueError for anything Kubernetes would not parse, and for amounts
-    which Kubernetes can parse but not write back (1000E and more).
+    nano are rounded up, and binary ones above 2⁶³ - 1 are cut to that, as Kubernetes does. Raises ValueError for what
+    is not a quantity by Kubernetes' grammar, and for amounts whose suffix Kubernetes loses on writing (1000E, 2000E).
     """
 
     __slots__ = ("_format", "_nano", "_text")
@@ -58,7 +59,7 @@ class Quantity:
             # The shortest text of a float is what the person typed; its binary value never enters.
             self._nano, self._format = _parse(value if isinstance(value, str) else repr(value))
         self._text = None
-        if abs(self._nano) >= 10**30:
+        if self._format == "decimal" and self._nano and self._nano % 10**30 == 0:
             raise ValueError(f'"{value}" is beyond the largest suffix that Kubernetes writes (E)')
 
     @classmethod
@@ -101,17 +102,23 @@ class Quantity:
         return self._nano != 0
 
     def __add__(self, other: Quantity) -> Quantity:
-        return Quantity._make(self._nano + other._nano, self._format if self._nano else other._format)
+        if isinstance(other, Quantity):
+            return Quantity._make(self._nano + other._nano, self._format if self._nano else other._format)
+        return NotImplemented
 
     def __sub__(self, other: Quantity) -> Quantity:
-        return Quantity._make(self._nano - other._nano, self._format if self._nano else other._format)
+        if isinstance(other, Quantity):
+            return Quantity._make(self._nano - other._nano, self._format if self._nano else other._format)
+        return NotImplemented
 
     def __neg__(self) -> Quantity:
         return Quantity._make(-self._nano, self._format)
 
     def __mul__(self, factor: int | Fraction) -> Quantity:
         """Scaled by a whole or exact rational factor; a result finer than one nano is rounded away from zero."""
-        return Quantity._make(_round_up(self._nano * factor), self._format)
+        if isinstance(factor, int | Fraction):
+            return Quantity._make(_divided_up(self._nano * factor.numerator, factor.denominator), self._format)
+        return NotImplemented
 
     __rmul__ = __mul__
 
@@ -156,27 +163,26 @@ def _parse(text: str) -> tuple[int, QuantityFormat]:
     match = _GRAMMAR.fullmatch(text)
     if not match or not (match["whole"] or match["part"]):
         raise ValueError(f'"{text}" is not a quantity; {_EXPECTED}')
-    part = match["part"] or ""
-    number = Fraction(int((match["whole"] or "") + part), 10 ** len(part))
-    suffix, exponent = match["suffix"] or "", match["exp"]
-    kind: QuantityFormat
-    if exponent is not None:
-        if abs(int(exponent)) > _MAX_EXPONENT:
-            raise ValueError(f'"{text}" has an exponent beyond what Kubernetes can write back')
-        kind, number = "exponent", number * Fraction(10) ** int(exponent)
-    elif suffix in _BINARY:
-        kind, number = "binary", number * 1024 ** _BINARY[suffix]
-        kind = "decimal" if 0 < number < 1 else kind
+    part, suffix, exponent = match["part"] or "", match["suffix"] or "", match["exp"]
+    digits = int(match["whole"] + part)
+    kind: QuantityFormat = "decimal"
+    if suffix in _BINARY:
+        nano = min(_divided_up(digits * 1024 ** _BINARY[suffix] * _NANO, 10 ** len(part)), _MAX_BINARY)
+        kind = "decimal" if 0 < nano < _NANO else "binary"
     else:
-        kind, number = "decimal", number * Fraction(10) ** _DECIMAL[suffix]
-    nano = _round_up(number * _NANO)
+        power = _DECIMAL[suffix]
+        if exponent is not None:
+            if abs(int(exponent)) > _MAX_EXPONENT:
+                raise ValueError(f'"{text}" has an exponent beyond {_MAX_EXPONENT}')
+            kind, power = "exponent", int(exponent)
+        shift = power + 9 - len(part)
+        nano = digits * 10**shift if shift >= 0 else _divided_up(digits, 10**-shift)
     return (-nano if match["sign"] == "-" else nano), kind
 
 
-def _round_up(nano: int | Fraction) -> int:
-    """Away from zero: whoever asks for a little gets a little (quantity.go, ParseQuantity)."""
-    magnitude = -((-abs(nano)) // 1)
-    return int(magnitude if nano >= 0 else -magnitude)
+def _divided_up(number: int, divisor: int) -> int:
+    """The quotient, rounded away from zero: whoever asks for a little gets a little (quantity.go, ParseQuantity)."""
+    return -(-number // divisor) if number >= 0 else number // divisor
 
 
 def _canonical(nano: int, format: QuantityFormat) -> str:
