@@ -1,6 +1,6 @@
 """batch/v1: Job and CronJob.
 
-Rules: kubernetes v1.36, `pkg/apis/batch/validation/validation.go`, after the defaults of `pkg/apis/batch/v1/defaults.go`.
+Rules: kubernetes v1.36, `pkg/apis/batch/validation/validation.go`, after the defaults of `batch/v1/defaults.go` there.
 """
 
 from __future__ import annotations

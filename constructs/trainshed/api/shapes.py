@@ -1,4 +1,4 @@
-"""Shapes of strings in API objects that are not object names, and what is wrong with one that does not fit.
+"""Shapes of strings that are neither names nor parts of pods: prefixed paths, path segments, networks.
 
 Each `…_error` function returns an empty string for a good value. Rules: k8s.io/apimachinery v0.36,
 `pkg/util/validation/validation.go` and `ip.go`, `pkg/api/validation/generic.go`.
@@ -15,8 +15,6 @@ from trainshed import naming
 IpNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _URL_PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
-_CONFIG_KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
-_PORT_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
 
 def domain_prefixed_path_error(path: str) -> str:
@@ -37,37 +35,6 @@ def path_segment_error(name: str) -> str:
         return f'it cannot be "{name}"'
     wrong = [letter for letter in "/%" if letter in name]
     return f'"{name}" holds "{wrong[0]}"' if wrong else ""
-
-
-def config_key_error(key: str) -> str:
-    """A key of a ConfigMap or Secret, which becomes a file's name (`IsConfigMapKey`)."""
-    if not key or len(key) > naming.SUBDOMAIN_MAX:
-        return f"it has {len(key)} characters; 1 to {naming.SUBDOMAIN_MAX} are allowed"
-    if not _CONFIG_KEY.fullmatch(key):
-        return f'"{key}" is not made of letters, digits, "-", "_" and "." alone'
-    if key == "." or key.startswith(".."):
-        return f'"{key}" would be a relative path'
-    return ""
-
-
-def port_error(port: int | str) -> str:
-    """A port, by number (1 to 65535) or by name (at most 15 of `a-z0-9-`, one a letter; `IsValidPortName`)."""
-    if isinstance(port, int):
-        return "" if 1 <= port <= 65535 else f"{port} is not a port; ports go from 1 to 65535"
-    if len(port) > 15:
-        return f"the port name has {len(port)} characters, {len(port) - 15} more than the 15 allowed"
-    if not _PORT_NAME.fullmatch(port) or "--" in port or not any(letter.isalpha() for letter in port):
-        return f'"{port}" is not a port name: lower-case letters, digits and single "-" between them, one a letter'
-    return ""
-
-
-def ip_error(text: str) -> str:
-    """An IPv4 or IPv6 address."""
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return f'"{text}" is not an IP address'
-    return ""
 
 
 def cidr(text: str) -> IpNetwork | None:
