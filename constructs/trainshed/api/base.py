@@ -128,5 +128,3 @@ class KubernetesObject(Model):
     def parse(cls, manifest: Mapping[str, Any]) -> Self:
         """Reads a manifest; `parse(x.manifest()) == x`. Raises pydantic.ValidationError (see `api.explain`)."""
         return cls.model_validate(manifest)
-
-
