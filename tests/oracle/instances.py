@@ -7,6 +7,13 @@ from typing import Any, Final
 
 Schema = dict[str, Any]
 
+#: Words for plain strings in which only certain ones make sense, by the name of the property.
+WORDS: Final = {
+    "effect": "NoSchedule",
+    "operator": "Exists",
+    "whenUnsatisfiable": "DoNotSchedule",
+    "ip": "10.0.0.1",
+}
 _STRINGS: Final = ("a", "1", "a.b/c", "a/b", "1Gi", "h100", "10s", "a:b", "2026-01-01T00:00:00Z", "a://b", "aa")
 
 
@@ -22,13 +29,22 @@ def minimal(schema: Schema, steps: list[str], skip: frozenset[str] = frozenset()
     if "properties" in schema:
         wanted = {*schema.get("required", ()), *([step] if step else [])} - skip
         children = schema["properties"]
-        return {name: minimal(children[name], rest if name == step else []) for name in children if name in wanted}
+        return {
+            name: WORDS[name] if fits(name, child) else minimal(child, rest if name == step else [])
+            for name, child in children.items()
+            if name in wanted
+        }
     if step == "[]" or schema.get("type") == "array":
         count = max(schema.get("minItems", 0), 1 if step else 0)
         return [_numbered(minimal(schema["items"], rest), index) for index in range(count)]
     if step == "{}":
         return {"a": minimal(schema["additionalProperties"], rest)}
     return {} if schema.get("type") == "object" else _scalar(schema)
+
+
+def fits(name: str, schema: Schema) -> bool:
+    """Whether there is a word for a property of this name, and the schema leaves its choice open."""
+    return name in WORDS and schema.get("type") == "string" and "enum" not in schema
 
 
 def _scalar(schema: Schema) -> Any:
