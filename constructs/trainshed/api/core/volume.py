@@ -11,11 +11,58 @@ from typing import Annotated
 from pydantic import Field
 
 from trainshed.api.base import Broken, Model
-from trainshed.api.core import volume_legacy as legacy
-from trainshed.api.core import volume_sources as sources
 from trainshed.api.core.projected import DownwardAPIVolumeSource, ProjectedVolumeSource
 from trainshed.api.core.shapes import at_most_one, written
+from trainshed.api.core.volume_legacy import (
+    AWSElasticBlockStoreVolumeSource,
+    AzureDiskVolumeSource,
+    AzureFileVolumeSource,
+    CephFSVolumeSource,
+    CinderVolumeSource,
+    FlexVolumeSource,
+    FlockerVolumeSource,
+    GCEPersistentDiskVolumeSource,
+    GitRepoVolumeSource,
+    GlusterfsVolumeSource,
+    PhotonPersistentDiskVolumeSource,
+    PortworxVolumeSource,
+    QuobyteVolumeSource,
+    RBDVolumeSource,
+    ScaleIOVolumeSource,
+    StorageOSVolumeSource,
+    VsphereVirtualDiskVolumeSource,
+)
+from trainshed.api.core.volume_sources import (
+    ConfigMapVolumeSource,
+    CSIVolumeSource,
+    EmptyDirVolumeSource,
+    EphemeralVolumeSource,
+    FCVolumeSource,
+    HostPathVolumeSource,
+    ImageVolumeSource,
+    ISCSIVolumeSource,
+    NFSVolumeSource,
+    PersistentVolumeClaimVolumeSource,
+    SecretVolumeSource,
+)
 from trainshed.api.types import DnsLabel
+
+__all__ = [
+    "CSIVolumeSource",
+    "ConfigMapVolumeSource",
+    "DownwardAPIVolumeSource",
+    "EmptyDirVolumeSource",
+    "EphemeralVolumeSource",
+    "FCVolumeSource",
+    "HostPathVolumeSource",
+    "ISCSIVolumeSource",
+    "ImageVolumeSource",
+    "NFSVolumeSource",
+    "PersistentVolumeClaimVolumeSource",
+    "ProjectedVolumeSource",
+    "SecretVolumeSource",
+    "Volume",
+]
 
 
 class Volume(Model):
@@ -25,37 +72,37 @@ class Volume(Model):
     `pkg/apis/core/v1/defaults.go`). That is legal, deprecated and seldom meant: see `source`.
     """
 
-    aws_elastic_block_store: legacy.AWSElasticBlockStoreVolumeSource | None = None
-    azure_disk: legacy.AzureDiskVolumeSource | None = None
-    azure_file: legacy.AzureFileVolumeSource | None = None
-    cephfs: legacy.CephFSVolumeSource | None = None
-    cinder: legacy.CinderVolumeSource | None = None
-    config_map: sources.ConfigMapVolumeSource | None = None
-    csi: sources.CSIVolumeSource | None = None
+    aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
+    azure_disk: AzureDiskVolumeSource | None = None
+    azure_file: AzureFileVolumeSource | None = None
+    cephfs: CephFSVolumeSource | None = None
+    cinder: CinderVolumeSource | None = None
+    config_map: ConfigMapVolumeSource | None = None
+    csi: CSIVolumeSource | None = None
     downward_api: Annotated[DownwardAPIVolumeSource | None, Field(alias="downwardAPI")] = None
-    empty_dir: sources.EmptyDirVolumeSource | None = None
-    ephemeral: sources.EphemeralVolumeSource | None = None
-    fc: sources.FCVolumeSource | None = None
-    flex_volume: legacy.FlexVolumeSource | None = None
-    flocker: legacy.FlockerVolumeSource | None = None
-    gce_persistent_disk: legacy.GCEPersistentDiskVolumeSource | None = None
-    git_repo: legacy.GitRepoVolumeSource | None = None
-    glusterfs: legacy.GlusterfsVolumeSource | None = None
-    host_path: sources.HostPathVolumeSource | None = None
-    image: sources.ImageVolumeSource | None = None
-    iscsi: sources.ISCSIVolumeSource | None = None
+    empty_dir: EmptyDirVolumeSource | None = None
+    ephemeral: EphemeralVolumeSource | None = None
+    fc: FCVolumeSource | None = None
+    flex_volume: FlexVolumeSource | None = None
+    flocker: FlockerVolumeSource | None = None
+    gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None
+    git_repo: GitRepoVolumeSource | None = None
+    glusterfs: GlusterfsVolumeSource | None = None
+    host_path: HostPathVolumeSource | None = None
+    image: ImageVolumeSource | None = None
+    iscsi: ISCSIVolumeSource | None = None
     name: DnsLabel
-    nfs: sources.NFSVolumeSource | None = None
-    persistent_volume_claim: sources.PersistentVolumeClaimVolumeSource | None = None
-    photon_persistent_disk: legacy.PhotonPersistentDiskVolumeSource | None = None
-    portworx_volume: legacy.PortworxVolumeSource | None = None
+    nfs: NFSVolumeSource | None = None
+    persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
+    photon_persistent_disk: PhotonPersistentDiskVolumeSource | None = None
+    portworx_volume: PortworxVolumeSource | None = None
     projected: ProjectedVolumeSource | None = None
-    quobyte: legacy.QuobyteVolumeSource | None = None
-    rbd: legacy.RBDVolumeSource | None = None
-    scale_io: Annotated[legacy.ScaleIOVolumeSource | None, Field(alias="scaleIO")] = None
-    secret: sources.SecretVolumeSource | None = None
-    storageos: legacy.StorageOSVolumeSource | None = None
-    vsphere_volume: legacy.VsphereVirtualDiskVolumeSource | None = None
+    quobyte: QuobyteVolumeSource | None = None
+    rbd: RBDVolumeSource | None = None
+    scale_io: Annotated[ScaleIOVolumeSource | None, Field(alias="scaleIO")] = None
+    secret: SecretVolumeSource | None = None
+    storageos: StorageOSVolumeSource | None = None
+    vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
 
     def rules(self) -> Iterator[Broken]:
         """validateVolumeSource."""
