@@ -1,0 +1,173 @@
+"""A pydantic ValidationError as faults: one sentence each, at the field's path in Kubernetes' spelling."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from trainshed.api import explain_words as words
+from trainshed.api.base import Broken
+from trainshed.api.explain_path import Loc, Step, fields_of, model_named, walk
+from trainshed.faults import Fault, Place
+
+Places = Callable[[Loc], Place | None]
+
+_PARTS: Final = re.compile(r"\[([^\]]*)\]|[^.\[\]]+")
+
+
+@dataclass(frozen=True)
+class _Error:
+    """One pydantic error, with its cleaned location: no union branches, no `[key]` marks."""
+
+    kind: str
+    loc: Loc
+    branches: tuple[str, ...]
+    last: Step
+    value: Any
+    ctx: dict[str, Any]
+    text: str
+
+
+def faults_of(
+    error: ValidationError,
+    *,
+    object: str = "",
+    place: Place | None = None,
+    prefix: str = "",
+    model: type[BaseModel] | None = None,
+    places: Places | None = None,
+    data: object = None,
+) -> list[Fault]:
+    """All mistakes in `error`, in the order of the fields; branches of one union make one fault.
+
+    `object` names the thing that was validated; `prefix` is the path of the validated part in it (`spec.template`).
+    `model` is the model that was validated, found by its name when absent; with it, a misspelt field gets a proposal.
+    `places` gives the place of a location in the validated data, such as `("containers", 0, "image")`, or None where
+    it knows none; then its nearest known parent is taken, and after that `place`. With `data`, what was validated, each
+    fault says the names of the list items that it is in, as in `(in trainer, MASTER_PORT)`.
+    """
+    model = model or model_named(error.title)
+    faults: list[Fault] = []
+    for group in _grouped(_read(error, model)):
+        loc = group[0].loc
+        for broken in _explained(group):
+            parts = loc + _split(broken.field)
+            faults.append(
+                Fault(
+                    message=broken.message.removeprefix("it ") + _names(data, parts),
+                    object=object,
+                    field=_joined(prefix, *group[0].last.path, broken.field),
+                    fix=broken.fix,
+                    place=_place(parts, places) or place,
+                )
+            )
+    return list(dict.fromkeys(faults))
+
+
+def _read(error: ValidationError, model: type[BaseModel] | None) -> Iterator[_Error]:
+    for one in error.errors(include_url=False):
+        loc, branches, last = walk(model, one["loc"])
+        yield _Error(one["type"], loc, branches, last, one.get("input"), dict(one.get("ctx") or {}), one["msg"])
+
+
+def _grouped(errors: Iterable[_Error]) -> Iterator[list[_Error]]:
+    """Errors of the branches of one union together; every other error alone."""
+    unions: dict[Loc, list[_Error]] = {}
+    order: list[list[_Error]] = []
+    for one in errors:
+        if not one.branches:
+            order.append([one])
+        elif one.loc in unions:
+            unions[one.loc].append(one)
+        else:
+            unions[one.loc] = [one]
+            order.append(unions[one.loc])
+    deep = [loc for loc in unions for other in unions if len(other) > len(loc) and other[: len(loc)] == loc]
+    # A branch that got further than its type says more than the branches that refused the type.
+    yield from (group for group in order if not (group[0].branches and group[0].loc in deep and _types_only(group)))
+
+
+def _types_only(group: list[_Error]) -> bool:
+    return all(one.kind in words.WANTED or one.kind == "literal_error" for one in group)
+
+
+def _explained(group: list[_Error]) -> Iterator[Broken]:
+    first = group[0]
+    if len(group) > 1 and _types_only(group):
+        literals = [choice for one in group if one.kind == "literal_error" for choice in _literals(one)]
+        if literals and isinstance(first.value, str):
+            yield Broken("", *words.not_among(first.value, literals))
+            return
+        wanted = [words.WANTED[one.kind] for one in group if one.kind in words.WANTED]
+        yield Broken("", *words.wrong_type(first.value, [*wanted, *map(words.shown, literals)]))
+        return
+    for one in [one for one in group if not _types_only([one])] or group[:1]:
+        yield from _explained_alone(one)
+
+
+def _explained_alone(one: _Error) -> Iterator[Broken]:
+    if one.kind == "rules":
+        yield from one.ctx["broken"]
+    elif one.kind == "missing":
+        yield Broken("", "is missing", "add it")
+    elif one.kind == "extra_forbidden":
+        name = str(one.loc[-1])
+        yield Broken("", *words.unknown_field(name, *fields_of(one.last.owner, python="_" in name)))
+    elif one.kind == "literal_error":
+        yield Broken("", *words.not_among(one.value, _literals(one)))
+    elif one.kind == "shape" and one.last.is_key:
+        yield Broken("", f"the key is wrong: {words.split(one.text)[0]}", words.split(one.text)[1])
+    else:
+        yield Broken("", *words.of_error(one.kind, one.value, one.ctx, one.text))
+
+
+def _literals(one: _Error) -> list[Any]:
+    """The allowed values: of the field's Literal, otherwise as pydantic tells them."""
+    found = [value for option in one.last.options if _is_literal(option) for value in get_args(option)]
+    return found or re.findall(r"'([^']*)'", str(one.ctx.get("expected", "")))
+
+
+def _is_literal(option: Any) -> bool:
+    return getattr(option, "__origin__", None) is Literal
+
+
+def _names(data: object, loc: Loc) -> str:
+    """The names of the list items along `loc`."""
+    names: list[str] = []
+    for part in loc:
+        if isinstance(data, list) and isinstance(part, int) and part < len(data):
+            data = data[part]
+            if isinstance(data, Mapping) and isinstance(name := data.get("name"), str):
+                names.append(name)
+        else:
+            data = data.get(part) if isinstance(data, Mapping) else None
+    return f" (in {', '.join(names)})" if names else ""
+
+
+def _place(loc: Loc, places: Places | None) -> Place | None:
+    if places is None:
+        return None
+    for length in range(len(loc), -1, -1):
+        if found := places(loc[:length]):
+            return found
+    return None
+
+
+def _split(field: str) -> Loc:
+    """`limits[nvidia.com/gpu]` as `("limits", "nvidia.com/gpu")`; numbers in brackets are positions in lists."""
+    parts: list[str | int] = []
+    for match in _PARTS.finditer(field):
+        key = match[1]
+        parts.append(match[0] if key is None else int(key) if key.isdigit() else key)
+    return tuple(parts)
+
+
+def _joined(*parts: str) -> str:
+    path = ""
+    for part in parts:
+        path += part if not path or not part or part.startswith("[") else f".{part}"
+    return path
