@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 from trainshed import naming
-from trainshed.api.base import Broken, Model, ObjectMeta
+from trainshed.api.base import Broken, Model
 from trainshed.api.core.refs import TypedLocalObjectReference, TypedObjectReference
+from trainshed.api.meta import TemplateMeta
 from trainshed.api.selectors import LabelSelector
 from trainshed.api.types import Str
 from trainshed.quantity import Quantity
@@ -62,7 +63,7 @@ class PersistentVolumeClaimSpec(Model):
         if not self.access_modes:
             yield Broken("accessModes", "is missing", "add accessModes: [ReadWriteOnce] or [ReadWriteMany]")
         if not self.resources or "storage" not in (self.resources.requests or {}):
-            yield Broken("resources.requests.storage", "is missing", "add the size of the volume, such as 100Gi")
+            yield Broken("resources.requests[storage]", "is missing", "add the size of the volume, such as 100Gi")
         if self.access_modes and "ReadWriteOncePod" in self.access_modes and len(self.access_modes) > 1:
             yield Broken("accessModes", "ReadWriteOncePod stands beside other modes", "keep ReadWriteOncePod alone")
         if self.storage_class_name and (error := naming.dns1123_subdomain_error(self.storage_class_name)):
@@ -78,5 +79,5 @@ class PersistentVolumeClaimSpec(Model):
 class PersistentVolumeClaimTemplate(Model):
     """A claim that is made together with the pod, and deleted with it."""
 
-    metadata: ObjectMeta | None = None
+    metadata: TemplateMeta | None = None
     spec: PersistentVolumeClaimSpec

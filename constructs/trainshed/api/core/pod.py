@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from trainshed import naming
-from trainshed.api.base import Broken, Model, ObjectMeta
+from trainshed.api.base import Broken, Model
 from trainshed.api.core import pod_rules
 from trainshed.api.core.affinity import Affinity, Toleration, TopologySpreadConstraint
 from trainshed.api.core.container import Container, EphemeralContainer
@@ -29,6 +29,7 @@ from trainshed.api.core.refs import LocalObjectReference
 from trainshed.api.core.resources import ResourceRequirements
 from trainshed.api.core.security import PodSecurityContext
 from trainshed.api.core.volume import Volume
+from trainshed.api.meta import TemplateMeta
 from trainshed.api.types import Bool, Int32, Int64, LabelKey, LabelValue, Str, keyed_by
 from trainshed.quantity import Quantity
 
@@ -119,7 +120,7 @@ class PodSpec(Model):
 class PodTemplateSpec(Model):
     """What a controller makes pods from. Names in its metadata are ignored."""
 
-    metadata: ObjectMeta | None = None
+    metadata: TemplateMeta | None = None
     spec: PodSpec | None = None
 
     def rules(self) -> Iterator[Broken]:

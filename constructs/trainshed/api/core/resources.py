@@ -71,7 +71,8 @@ def _name_rules(field: str, name: str) -> Iterator[Broken]:
     if error := naming.label_key_error(name):
         yield Broken(field, error)
     elif "/" not in name and name not in _NATIVE and not name.startswith(_HUGE):
-        hint = nearest(name, _NATIVE) or f"use {', '.join(_NATIVE)}, or a device such as nvidia.com/gpu"
+        hint = "write nvidia.com/gpu, or your device's name" if "gpu" in name else nearest(name, _NATIVE)
+        hint = hint or f"use {', '.join(_NATIVE)}, or a device such as nvidia.com/gpu"
         yield Broken(field, f'"{name}" is not a resource of containers', hint)
 
 
