@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.api.told import changed, told
+from tests.oracle.core import core_errors
 from trainshed.api.base import KubernetesObject
 from trainshed.api.networking import NetworkPolicy
 from trainshed.api.rbac import Role, RoleBinding
@@ -215,6 +216,7 @@ def test_a_good_object_passes_and_reads_back(model: type[KubernetesObject], mani
     parsed = model.parse(manifest)
     assert parsed.manifest() == {key: value for key, value in manifest.items() if value is not None}
     assert model.parse(parsed.manifest()) == parsed
+    assert core_errors(parsed.manifest()) == []
 
 
 @pytest.mark.parametrize(("model", "manifest", "message"), BROKEN, ids=[message[:60] for *_, message in BROKEN])

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.api.told import changed, told
+from tests.oracle.core import core_errors
 from trainshed.api.batch import CronJob, Job, JobSpec, JobTemplateSpec
 
 JOB: dict[str, Any] = {
@@ -302,6 +303,7 @@ def test_a_good_job_passes_and_reads_back(manifest: dict[str, Any]) -> None:
     assert told(Job, manifest) == []
     job = Job.parse(manifest)
     assert Job.parse(job.manifest()) == job
+    assert core_errors(job.manifest()) == []
 
 
 @pytest.mark.parametrize(("manifest", "message"), BROKEN, ids=[message[:60] for _, message in BROKEN])

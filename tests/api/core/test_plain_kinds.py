@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.api.told import changed, told
+from tests.oracle.core import core_errors
 from trainshed.api.base import KubernetesObject
 from trainshed.api.core.configmap import SIZE_MAX, ConfigMap
 from trainshed.api.core.namespace import Namespace
@@ -109,6 +110,7 @@ def test_a_good_object_passes_and_reads_back(model: type[KubernetesObject], mani
     assert told(model, manifest) == []
     parsed = model.parse(manifest)
     assert model.parse(parsed.manifest()) == parsed
+    assert core_errors(parsed.manifest()) == []
 
 
 @pytest.mark.parametrize(("model", "manifest", "message"), BROKEN, ids=[message[:60] for *_, message in BROKEN])

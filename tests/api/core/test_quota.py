@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.api.told import changed, told
+from tests.oracle.core import core_errors
 from trainshed.api.core.limit_range import LimitRange
 from trainshed.api.core.quota import ResourceQuota
 
@@ -166,6 +167,7 @@ def test_a_good_quota_passes_and_reads_back(manifest: Manifest) -> None:
     assert told(ResourceQuota, manifest) == []
     quota = ResourceQuota.parse(manifest)
     assert ResourceQuota.parse(quota.manifest()) == quota
+    assert core_errors(quota.manifest()) == []
 
 
 @pytest.mark.parametrize(("manifest", "message"), BROKEN_QUOTAS, ids=[message[:60] for _, message in BROKEN_QUOTAS])
@@ -178,6 +180,7 @@ def test_a_good_limit_range_passes_and_reads_back(manifest: Manifest) -> None:
     assert told(LimitRange, manifest) == []
     limit = LimitRange.parse(manifest)
     assert LimitRange.parse(limit.manifest()) == limit
+    assert core_errors(limit.manifest()) == []
 
 
 @pytest.mark.parametrize(("manifest", "message"), BROKEN_LIMITS, ids=[message[:60] for _, message in BROKEN_LIMITS])

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.api.told import changed, told
+from tests.oracle.core import core_errors
 from trainshed.api.core.service import Service
 
 SERVICE: dict[str, Any] = {
@@ -175,6 +176,7 @@ def test_a_good_service_passes_and_reads_back(manifest: dict[str, Any]) -> None:
     assert told(Service, manifest) == []
     service = Service.parse(manifest)
     assert Service.parse(service.manifest()) == service
+    assert core_errors(service.manifest()) == []
 
 
 @pytest.mark.parametrize(("manifest", "message"), BROKEN, ids=[message[:60] for _, message in BROKEN])
