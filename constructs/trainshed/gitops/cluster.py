@@ -1,0 +1,109 @@
+"""A cluster: the unit that one set of Argo CD Applications deploys to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from constructs import Construct
+from trainshed import naming
+from trainshed.faults import Fault, Faults
+from trainshed.gitops.application import Access, Application, Rendered, finished
+from trainshed.gitops.argocd import argocd_objects
+from trainshed.gitops.component import Component, calling_place
+from trainshed.gitops.layout import identity
+from trainshed.gitops.names import ARGOCD, PLATFORM
+
+if TYPE_CHECKING:
+    from trainshed.gitops.app import App
+
+class Cluster(Construct):
+    """One Kubernetes cluster. Subclass it and make components in `__init__`; its folder is `dist/<name>/`.
+
+    `server` is the API server's address as Argo CD knows it.
+    """
+
+    def __init__(self, scope: App, name: str, *, server: str = "https://kubernetes.default.svc") -> None:
+        super().__init__(scope, name)
+        self.app = scope
+        self.scope = scope
+        self.id = name
+        self.path = name
+        self.server = server
+        self.place = calling_place()
+        self.faults: list[Fault] = []
+        self.components: list[Component] = []
+        self.paths: dict[str, Component] = {}
+        self.applications: dict[str, Application] = {}
+        scope.add(self)
+        if error := naming.dns1123_label_error(name):
+            self.report(Fault(error, f'Cluster "{name}"', "name", place=self.place))
+
+    def free_path(self, path: str, component: Component) -> str:
+        """`path`; when a component stands there already, that is reported and another path returned."""
+        earlier = self.paths.setdefault(path, component)
+        if earlier is component:
+            return path
+        self.report(
+            Fault(f"is made twice, first at {earlier.place}", component.title, "", "rename one", component.place)
+        )
+        return self.free_path(f"{path}~", component)
+
+    def add(self, component: Component) -> None:
+        """Called by each component as it is made."""
+        self.components.append(component)
+
+    def add_application(self, application: Application) -> None:
+        """Called by each application as it is made."""
+        self.applications[application.id] = application
+
+    def report(self, fault: Fault) -> None:
+        """Collects a mistake; `render()` raises them all."""
+        self.faults.append(fault)
+
+    def application(self, name: str, access: Access | None = None) -> Application:
+        """The application called `name`, made on first use. `platform` may write cluster-scoped kinds."""
+        if name not in self.applications:
+            Application(self, name, access=access or Access(platform=name in (PLATFORM, ARGOCD)))
+        return self.applications[name]
+
+    def components_of(self, application: Application) -> list[Component]:
+        """The components rendered into `application`, in the order they were made."""
+        return [component for component in self.components if component.application is application]
+
+    def render(self) -> dict[str, list[Rendered]]:
+        """The finished manifests of the cluster by application name. Raises Faults with every mistake found."""
+        for component in self.components:
+            self.faults.extend(component.validate())
+        homes: dict[str, list[Component]] = {}
+        for component in self.components:
+            homes.setdefault(component.application.id, []).append(component)
+        made = {
+            name: list(application.rendered(homes.get(name, [])))
+            for name, application in sorted(self.applications.items())
+        }
+        if self.app.repository is not None:
+            made[ARGOCD] = made.get(ARGOCD, []) + [
+                Rendered(finished(item), f"{self.path}/{ARGOCD}", self.place)
+                for item in argocd_objects(self, made, self.app.repository)
+            ]
+        self.faults.extend(_duplicates(self.id, made))
+        if self.faults:
+            raise Faults(self.faults)
+        return {name: rendered for name, rendered in made.items() if rendered}
+
+
+def _duplicates(cluster: str, made: dict[str, list[Rendered]]) -> Iterator[Fault]:
+    """Two objects with one identity: cdk8s would keep one of them and say nothing (cdk8s#2821)."""
+    first: dict[tuple[str, str, str, str], Rendered] = {}
+    for rendered in (item for items in made.values() for item in items):
+        key = identity(rendered.manifest)
+        if (earlier := first.setdefault(key, rendered)) is not rendered:
+            _, kind, namespace, name = key
+            where = f' in namespace "{namespace}"' if namespace else ""
+            yield Fault(
+                f'{kind} "{name}"{where} is made twice in cluster "{cluster}": by {earlier.path} '
+                f"({earlier.place}) and by {rendered.path}",
+                fix="give one of them another name",
+                place=rendered.place,
+            )

@@ -1,0 +1,116 @@
+"""Tenants from YAML: one tenant a file, the same model as the Python `Tenant`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
+
+from trainshed.api.explain import faults_of
+from trainshed.api.types import DnsLabel
+from trainshed.faults import Fault, Faults, nearest
+from trainshed.gitops.cluster import Cluster
+from trainshed.gitops.component import written_at
+from trainshed.inputs.yaml_file import YamlFile, read_yaml
+from trainshed.tenancy.kueue import Cohort
+from trainshed.tenancy.pool import NodePool
+from trainshed.tenancy.shares import Share
+from trainshed.tenancy.spec import TenantSpec
+from trainshed.tenancy.tenant import Tenant
+
+
+class TenantFile(TenantSpec):
+    """A tenant of a shared GPU training cluster, as one file of `stacks/<cluster>/tenants/`."""
+
+    name: Annotated[DnsLabel, Field(description="The tenant's name; the file is called after it.")]
+
+
+def load_tenants(cluster: Cluster, folder: str | Path) -> dict[str, Tenant]:
+    """Makes a Tenant for each `*.yaml` in `folder`, in the order of their names; returns them by name.
+
+    Node pools and cohorts are those of `cluster`, so make them before. Every fault of every file is reported to the
+    cluster with its line and column; a file with faults makes no tenant.
+    """
+    tenants: dict[str, Tenant] = {}
+    for path in sorted(Path(folder).glob("*.yaml")):
+        try:
+            tenant = _load(cluster, path)
+        except Faults as found:
+            cluster.faults.extend(found.faults)
+            continue
+        tenants[tenant.id] = tenant
+    return tenants
+
+
+def _load(cluster: Cluster, path: Path) -> Tenant:
+    read = read_yaml(path)
+    if not isinstance(read.data, dict):
+        raise Faults([Fault("holds no tenant", fix='write for example "name: research"', place=read.place(()))])
+    title = f'Tenant "{read.data.get("name", path.stem)}"'
+    faults = list(_reference_faults(cluster, read, title))
+    try:
+        spec = TenantFile.model_validate(read.data)
+    except ValidationError as error:
+        raise Faults([*faults_of(error, object=title, model=TenantFile, places=read.place), *faults]) from None
+    if spec.name != path.stem:
+        message = f'is "{spec.name}", but the file is called {path.name}'
+        faults.append(Fault(message, title, "name", f"call the file {spec.name}.yaml", read.place(("name",))))
+    if faults:
+        raise Faults(faults)
+    with written_at(read.place(("name",))):
+        return Tenant(cluster, spec.name, **_arguments(cluster, spec))
+
+
+def _arguments(cluster: Cluster, spec: TenantFile) -> dict[str, Any]:
+    pools = {pool.name: pool for pool in _pools(cluster)}
+    cohorts = {cohort.name: cohort for cohort in _cohorts(cluster)}
+
+    def by_pool(shares: dict[str, Any]) -> dict[NodePool, Share | Literal["unlimited"]]:
+        return {pools[name]: share for name, share in shares.items()}
+
+    plain = {name: getattr(spec, name) for name in TenantSpec.model_fields}
+    return {
+        **plain,
+        "cohort": cohorts[spec.cohort] if spec.cohort else None,
+        "guarantee": by_pool(spec.guarantee),
+        "borrow": by_pool(spec.borrow),
+        "lend": spec.lend if isinstance(spec.lend, str) else by_pool(spec.lend),
+    }
+
+
+def _reference_faults(cluster: Cluster, read: YamlFile, title: str) -> Iterator[Fault]:
+    """Pools and cohorts that the cluster does not have."""
+    pools = [pool.name for pool in _pools(cluster)]
+    for field in ("guarantee", "borrow", "lend"):
+        shares = read.data.get(field)
+        for name in shares if isinstance(shares, dict) else ():
+            if name not in pools:
+                yield _unknown("node pool", str(name), pools, cluster, title, f"{field}.{name}", read, (field, name))
+    cohorts = [cohort.name for cohort in _cohorts(cluster)]
+    cohort = read.data.get("cohort")
+    if isinstance(cohort, str) and cohort not in cohorts:
+        yield _unknown("cohort", cohort, cohorts, cluster, title, "cohort", read, ("cohort",))
+
+
+def _unknown(
+    what: str,
+    name: str,
+    known: list[str],
+    cluster: Cluster,
+    title: str,
+    field: str,
+    read: YamlFile,
+    path: tuple[str, ...],
+) -> Fault:
+    fix = nearest(name, known) or (f"it has {', '.join(known)}" if known else f"declare one in cluster {cluster.id}")
+    return Fault(f'cluster "{cluster.id}" has no {what} "{name}"', title, field, fix, read.place(path))
+
+
+def _pools(cluster: Cluster) -> list[NodePool]:
+    return [component for component in cluster.components if isinstance(component, NodePool)]
+
+
+def _cohorts(cluster: Cluster) -> list[Cohort]:
+    return [component for component in cluster.components if isinstance(component, Cohort)]

@@ -1,0 +1,82 @@
+"""Small hand-written YAML files, read with the place of every key and value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.constructor import DuplicateKeyError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from trainshed.faults import Fault, Faults, Place
+
+
+
+@dataclass(frozen=True)
+class YamlFile:
+    """Plain data of one document, and where each part of it stands."""
+
+    file: str
+    data: Any
+    _root: Any
+
+    def place(self, path: tuple[int | str, ...]) -> Place:
+        """The place of the key or item at `path`; of what is not there, the place of its nearest parent."""
+        node: Any = self._root
+        line, column = _start(node)
+        for step in path:
+            if isinstance(node, CommentedMap) and step in node:
+                line, column = node.lc.key(step)
+            elif isinstance(node, CommentedSeq) and isinstance(step, int) and step < len(node):
+                line, column = node.lc.item(step)
+            else:
+                break
+            node = node[step]
+        return Place(self.file, line + 1, column + 1)
+
+
+def read_yaml(path: Path) -> YamlFile:
+    """Reads one document. Raises Faults for what is not YAML, with the line and column, and for unreadable files."""
+    file = str(path)
+    parser = YAML(typ="rt")
+    try:
+        root = parser.load(path.read_text(encoding="utf-8-sig"))
+    except DuplicateKeyError as error:
+        mark = error.problem_mark
+        place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
+        raise Faults([Fault("this key is written twice", fix="keep one of them", place=place)]) from None
+    except MarkedYAMLError as error:
+        raise Faults([_syntax_fault(file, error)]) from None
+    except (YAMLError, UnicodeDecodeError) as error:
+        raise Faults([Fault(f"is not YAML: {' '.join(str(error).split())}", place=Place(file))]) from None
+    except OSError as error:
+        raise Faults([Fault(f"cannot be read: {error.strerror or error}", place=Place(file))]) from None
+    return YamlFile(file, _plain(root), root)
+
+
+def _syntax_fault(file: str, error: MarkedYAMLError) -> Fault:
+    mark = error.problem_mark or error.context_mark
+    place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
+    problem = " ".join(str(error.problem or error.context or "it cannot be parsed").split())
+    if r"'\t'" in problem:
+        return Fault("a tab is used for indentation", fix="YAML takes spaces only", place=place)
+    return Fault(f"is not YAML: {problem}", place=place)
+
+
+def _start(node: Any) -> tuple[int, int]:
+    return (node.lc.line, node.lc.col) if isinstance(node, CommentedMap | CommentedSeq) else (0, 0)
+
+
+def _plain(node: Any) -> Any:
+    """Data without ruamel.yaml's own types, which strict models would refuse."""
+    if isinstance(node, dict):
+        return {_plain(key): _plain(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_plain(item) for item in node]
+    for kind in (bool, int, float, str):
+        if isinstance(node, kind):
+            return kind(node)
+    return node

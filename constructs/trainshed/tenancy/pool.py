@@ -1,0 +1,141 @@
+"""Node pools: what hardware there is, declared once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from constructs import Construct
+from trainshed.api import kueue
+from trainshed.api.base import KubernetesObject, ObjectMeta
+from trainshed.api.core.affinity import Toleration
+from trainshed.api.kueue import Taint
+from trainshed.faults import Fault
+from trainshed.gitops.component import Component
+from trainshed.gitops.names import CAPACITY_ANNOTATION
+from trainshed.quantity import Quantity
+from trainshed.tenancy.shares import Resources
+
+#: Node labels that the usual words for a level stand for; any other word becomes a label of ours.
+LEVEL_LABELS: Final = {
+    "host": "kubernetes.io/hostname",
+    "zone": "topology.kubernetes.io/zone",
+    "region": "topology.kubernetes.io/region",
+}
+_OUR_LEVELS: Final = "topology.trainshed.dev/"
+
+
+def level_label(level: str) -> str:
+    """The node label of a topology level: `host` → `kubernetes.io/hostname`, `rack` → `topology.trainshed.dev/rack`;
+    a full label key is taken as it is."""
+    return level if "/" in level else LEVEL_LABELS.get(level, _OUR_LEVELS + level)
+
+
+class NodePool(Component):
+    """`nodes` equal machines, each with `per_node` allocatable.
+
+    Renders a Kueue ResourceFlavor (and, with `topology` levels from widest to narrowest, a Topology), which carries
+    the declared capacity in the annotation `trainshed.dev/capacity`, so that readers of `dist/` know it too. With
+    `taints`, Kueue adds the matching tolerations to the pods it admits unless `tolerate` is False. `flavor=False` is
+    for clusters without Kueue: nothing is rendered, other components use the declaration.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        nodes: int,
+        per_node: Mapping[str, str | int | Quantity],
+        labels: Mapping[str, str] | None = None,
+        taints: Sequence[Taint] = (),
+        topology: Sequence[str] = (),
+        tolerate: bool = True,
+        flavor: bool = True,
+    ) -> None:
+        super().__init__(scope, id)
+        self.name = id
+        self.nodes = nodes
+        self.per_node: Resources = self._quantities(per_node)
+        self.labels = dict(labels or {})
+        self.taints = list(taints)
+        self.levels = [level_label(level) for level in topology]
+        self.tolerate = tolerate
+        self.flavor = flavor
+        if nodes < 0:
+            self.fault(f"{nodes} is negative", field="nodes", fix="write 0 or more")
+
+    @property
+    def capacity(self) -> Resources:
+        """What all nodes offer together."""
+        return {name: amount * self.nodes for name, amount in self.per_node.items()}
+
+    @property
+    def capacity_annotation(self) -> str:
+        """The declared capacity as JSON."""
+        per_node = {name: str(amount) for name, amount in sorted(self.per_node.items())}
+        return json.dumps({"nodes": self.nodes, "perNode": per_node}, separators=(",", ":"))
+
+    def render(self) -> Iterable[KubernetesObject]:
+        """A ResourceFlavor, after the Topology it names."""
+        if not self.flavor:
+            return
+        if self.levels:
+            yield kueue.Topology(
+                metadata=ObjectMeta(name=self.name),
+                spec=kueue.TopologySpec(levels=[kueue.TopologyLevel(node_label=label) for label in self.levels]),
+            )
+        yield kueue.ResourceFlavor(
+            metadata=ObjectMeta(name=self.name, annotations={CAPACITY_ANNOTATION: self.capacity_annotation}),
+            spec=kueue.ResourceFlavorSpec(
+                node_labels=self.labels or None,
+                node_taints=self.taints or None,
+                tolerations=[_tolerating(taint) for taint in self.taints] if self.tolerate and self.taints else None,
+                topology_name=self.name if self.levels else None,
+            ),
+        )
+
+    def validate(self) -> Iterable[Fault]:
+        """Guarantees are promises: their sum may not exceed what the pool has."""
+        claimed: Resources = {}
+        for component in self.cluster.components:
+            claim = component.claims().get(self.name, {}) if isinstance(component, Claimant) else {}
+            for resource, amount in claim.items():
+                capacity = self.capacity.get(resource, Quantity(0))
+                before = claimed.get(resource, Quantity(0))
+                claimed[resource] = before + amount
+                if amount and claimed[resource] > capacity:
+                    yield Fault(
+                        f"guarantees {amount} of {resource} in pool {self.name}, where {capacity - before} of "
+                        f"{capacity} ({self.nodes} nodes x {self.per_node.get(resource, 0)}) are left",
+                        component.title,
+                        fix="guarantee less, or let it borrow",
+                        place=component.place,
+                    )
+
+    def _quantities(self, given: Mapping[str, str | int | Quantity]) -> Resources:
+        known: Resources = {}
+        for name, amount in given.items():
+            try:
+                known[name] = Quantity(amount)
+            except ValueError as error:
+                self.fault(str(error), field=f"per_node.{name}")
+                continue
+            if known[name] < Quantity(0):
+                self.fault(f"{known[name]} is negative", field=f"per_node.{name}", fix="write 0 or more")
+        return known
+
+
+class Claimant(Component):
+    """A component that promises quota out of node pools."""
+
+    def claims(self) -> Mapping[str, Resources]:
+        """Nominal quota by pool name."""
+        return {}
+
+
+def _tolerating(taint: Taint) -> Toleration:
+    if taint.value:
+        return Toleration(key=taint.key, operator="Equal", value=taint.value, effect=taint.effect)
+    return Toleration(key=taint.key, operator="Exists", effect=taint.effect)

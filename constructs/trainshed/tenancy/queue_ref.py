@@ -1,0 +1,22 @@
+"""A queue that a run is submitted to, as workload components see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trainshed.gitops.component import Component
+
+
+@dataclass(frozen=True)
+class QueueRef:
+    """A LocalQueue in a namespace.
+
+    `component` is what declares it (None for a queue that exists outside this repository), `home` the application its
+    runs belong to, `priority` the WorkloadPriorityClass of runs that name none.
+    """
+
+    name: str
+    namespace: str
+    component: Component | None = None
+    home: str = "runs"
+    priority: str | None = None

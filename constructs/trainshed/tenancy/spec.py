@@ -1,0 +1,86 @@
+"""What a tenant is, as people say it: one model for Python stacks and for tenant files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from trainshed.api.base import Broken, Model
+from trainshed.api.types import DnsLabel, DnsSubdomain, Str, unique
+from trainshed.quantity import Quantity
+from trainshed.tenancy.shares import Resources, Share
+
+WorkloadKind = Literal["TrainJob", "JobSet", "Job"]
+PodSecurity = Literal["restricted", "baseline", "privileged"]
+
+
+def small_container() -> Resources:
+    """One CPU and 2 GiB: enough for a shell or a sidecar."""
+    return {"cpu": Quantity("1"), "memory": Quantity("2Gi")}
+
+
+class TenantSpec(Model):
+    """A tenant: who it is, what it is guaranteed, what it may borrow and lend.
+
+    Amounts are per node pool, by the pool's name: `{nodes: 3}`, `{resources: {cpu: 96, …}}`, or for borrowing
+    `unlimited`. Nothing is borrowed unless `borrow` says so; idle quota is lent unless `lend` says otherwise.
+    """
+
+    namespaces: Annotated[
+        list[DnsLabel],
+        Field(min_length=1, description="Namespaces of the tenant; each gets a LocalQueue."),
+        unique,
+    ]
+    guarantee: Annotated[
+        dict[DnsSubdomain, Share],
+        Field(min_length=1, description="Quota that is the tenant's own, by node pool (Kueue: nominalQuota)."),
+    ]
+    owners: Annotated[
+        list[Str], Field(description="Groups that may submit runs in the tenant's namespaces."), unique
+    ] = []
+    cohort: Annotated[
+        DnsSubdomain | None, Field(description="Cohort in which idle quota is lent and borrowed.")
+    ] = None
+    borrow: Annotated[
+        dict[DnsSubdomain, Share | Literal["unlimited"]],
+        Field(description="What may be borrowed on top, by node pool (Kueue: borrowingLimit). Default: nothing."),
+    ] = {}
+    lend: Annotated[
+        Literal["all", "none"] | dict[DnsSubdomain, Share],
+        Field(description="What others may borrow while it is idle (Kueue: lendingLimit). Default: all."),
+    ] = "all"
+    priority: Annotated[
+        DnsSubdomain | None,
+        Field(description="Priority tier of the tenant's runs: low, normal, high, or a WorkloadPriorityClass."),
+    ] = None
+    workload_kinds: Annotated[
+        list[WorkloadKind],
+        Field(min_length=1, description="Kinds of workload the tenant may run."),
+        unique,
+    ] = ["TrainJob", "JobSet", "Job"]
+    pod_security: Annotated[
+        PodSecurity, Field(description="Pod Security level enforced in the tenant's namespaces.")
+    ] = "restricted"
+    container_defaults: Annotated[
+        Resources,
+        Field(description="Requests and limits of containers that name none, so that quota counts every pod."),
+    ] = Field(default_factory=small_container)
+    cluster_queue: Annotated[
+        DnsSubdomain | None, Field(description="Name of the ClusterQueue. Default: the tenant's name.")
+    ] = None
+    local_queue: Annotated[
+        DnsLabel | None, Field(description="Name of the LocalQueues. Default: the tenant's name.")
+    ] = None
+
+    def rules(self) -> Iterator[Broken]:
+        """Borrowing and lending need a cohort (Kueue 0.19.2, webhook); nothing lent exceeds the guarantee."""
+        if self.cohort is None and self.borrow:
+            yield Broken("borrow", "is set, but the tenant is in no cohort", "name a cohort or leave borrow out")
+        if self.cohort is None and self.lend != "all":
+            yield Broken("lend", "is set, but the tenant is in no cohort", "name a cohort or leave lend out")
+        if isinstance(self.lend, dict):
+            for pool in self.lend:
+                if pool not in self.guarantee:
+                    yield Broken(f"lend.{pool}", "nothing of this pool is guaranteed, so nothing can be lent")

@@ -1,0 +1,119 @@
+"""The API objects of a tenant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from trainshed.api.base import KubernetesObject, ObjectMeta
+from trainshed.api.core.limit_range import LimitRange, LimitRangeItem, LimitRangeSpec
+from trainshed.api.kueue import ClusterQueue, ClusterQueuePreemption, ClusterQueueSpec, LocalQueue, LocalQueueSpec
+from trainshed.api.rbac import PolicyRule, Role, RoleBinding, RoleRef, Subject
+from trainshed.tenancy.kueue import selects
+from trainshed.tenancy.namespace import namespace_object
+from trainshed.tenancy.quotas import PoolQuota, resource_groups
+from trainshed.tenancy.shares import Resources
+from trainshed.tenancy.spec import TenantSpec
+
+TENANT_LABEL: Final = "trainshed.dev/tenant"
+_RBAC: Final = "rbac.authorization.k8s.io"
+
+#: (group, kind) pairs that a workload kind needs besides the common ones, and its RBAC resource.
+WORKLOADS: Final = {
+    "TrainJob": ("trainer.kubeflow.org", ("trainjobs", "trainingruntimes")),
+    "JobSet": ("jobset.x-k8s.io", ("jobsets",)),
+    "Job": ("batch", ("jobs", "cronjobs")),
+}
+_COMMON_ACCESS: Final = (("", "ConfigMap"), ("", "PersistentVolumeClaim"), ("", "Service"))
+_KIND_ACCESS: Final = {
+    "TrainJob": (("trainer.kubeflow.org", "TrainJob"), ("trainer.kubeflow.org", "TrainingRuntime")),
+    "JobSet": (("jobset.x-k8s.io", "JobSet"),),
+    "Job": (("batch", "Job"), ("batch", "CronJob")),
+}
+
+
+def allowed_kinds(spec: TenantSpec) -> list[tuple[str, str]]:
+    """(group, kind) pairs that the tenant's application may write. No LocalQueue, ResourceQuota or RoleBinding: whoever
+    makes a LocalQueue chooses the quota it draws on."""
+    return sorted({*_COMMON_ACCESS, *(pair for kind in spec.workload_kinds for pair in _KIND_ACCESS[kind])})
+
+
+def tenant_objects(tenant: str, spec: TenantSpec, per_node: Mapping[str, Resources]) -> Iterable[KubernetesObject]:
+    """Namespaces, ClusterQueue, LocalQueues, RBAC and LimitRanges of a tenant, in the order people read them."""
+    cluster_queue = spec.cluster_queue or tenant
+    yield _cluster_queue(cluster_queue, spec, per_node)
+    for namespace in spec.namespaces:
+        yield namespace_object(namespace, spec.pod_security, {TENANT_LABEL: tenant})
+        yield LocalQueue(
+            metadata=ObjectMeta(name=spec.local_queue or tenant, namespace=namespace),
+            spec=LocalQueueSpec(cluster_queue=cluster_queue),
+        )
+        yield _limit_range(namespace, spec)
+        yield _role(namespace, tenant, spec)
+        if spec.owners:
+            yield _role_binding(namespace, tenant, spec)
+
+
+def _cluster_queue(name: str, spec: TenantSpec, per_node: Mapping[str, Resources]) -> ClusterQueue:
+    return ClusterQueue(
+        metadata=ObjectMeta(name=name),
+        spec=ClusterQueueSpec(
+            resource_groups=resource_groups(_quotas(spec, per_node)),
+            cohort_name=spec.cohort,
+            queueing_strategy="BestEffortFIFO",
+            namespace_selector=selects(spec.namespaces),
+            preemption=ClusterQueuePreemption(
+                reclaim_within_cohort="Any" if spec.cohort else "Never", within_cluster_queue="LowerPriority"
+            ),
+        ),
+    )
+
+
+def _quotas(spec: TenantSpec, per_node: Mapping[str, Resources]) -> dict[str, PoolQuota]:
+    """Guaranteed pools first, then those that are only borrowed from; Kueue tries flavors in this order."""
+    return {pool: _pool_quota(pool, spec, per_node[pool]) for pool in dict.fromkeys((*spec.guarantee, *spec.borrow))}
+
+
+def _pool_quota(pool: str, spec: TenantSpec, per_node: Resources) -> PoolQuota:
+    share = spec.guarantee.get(pool)
+    nominal = share.of(per_node) if share else dict.fromkeys(per_node, next(iter(per_node.values())) * 0)
+    if spec.cohort is None:
+        return PoolQuota(nominal)
+    borrow = spec.borrow.get(pool)
+    borrowable = None if borrow == "unlimited" else {} if borrow is None else borrow.of(per_node)
+    if spec.lend == "all":
+        return PoolQuota(nominal, borrowable)
+    lent = spec.lend.get(pool) if isinstance(spec.lend, dict) else None
+    return PoolQuota(nominal, borrowable, lent.of(per_node) if lent else {})
+
+
+def _limit_range(namespace: str, spec: TenantSpec) -> LimitRange:
+    defaults = LimitRangeItem(
+        type="Container", default=spec.container_defaults, default_request=spec.container_defaults
+    )
+    return LimitRange(
+        metadata=ObjectMeta(name="container-defaults", namespace=namespace), spec=LimitRangeSpec(limits=[defaults])
+    )
+
+
+def _role(namespace: str, tenant: str, spec: TenantSpec) -> Role:
+    run = ["create", "delete", "get", "list", "patch", "update", "watch"]
+    look = ["get", "list", "watch"]
+    rules = [
+        PolicyRule(api_groups=[group], resources=list(names), verbs=run)
+        for group, names in (WORKLOADS[kind] for kind in spec.workload_kinds)
+    ]
+    rules += [
+        PolicyRule(api_groups=[""], resources=["configmaps", "persistentvolumeclaims", "services"], verbs=run),
+        PolicyRule(api_groups=[""], resources=["pods", "pods/log", "events"], verbs=look),
+        PolicyRule(api_groups=["kueue.x-k8s.io"], resources=["localqueues", "workloads"], verbs=look),
+    ]
+    return Role(metadata=ObjectMeta(name=f"{tenant}-owner", namespace=namespace), rules=rules)
+
+
+def _role_binding(namespace: str, tenant: str, spec: TenantSpec) -> RoleBinding:
+    return RoleBinding(
+        metadata=ObjectMeta(name=f"{tenant}-owner", namespace=namespace),
+        role_ref=RoleRef(api_group=_RBAC, kind="Role", name=f"{tenant}-owner"),
+        subjects=[Subject(api_group=_RBAC, kind="Group", name=owner) for owner in spec.owners],
+    )

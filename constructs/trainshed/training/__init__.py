@@ -1,0 +1,18 @@
+"""Components for training runs: one job description, one module per way to run it."""
+
+from trainshed.training.description import Mount, SecretEnv, TopologyRequest, Training
+from trainshed.training.indexed_job import IndexedJob
+from trainshed.training.jobset import JobSet
+from trainshed.training.trainjob import TrainJob
+from trainshed.training.volcano_job import VolcanoJob
+
+__all__ = [
+    "IndexedJob",
+    "JobSet",
+    "Mount",
+    "SecretEnv",
+    "TopologyRequest",
+    "TrainJob",
+    "Training",
+    "VolcanoJob",
+]

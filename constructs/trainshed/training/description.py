@@ -1,0 +1,171 @@
+"""What a training run is, whichever way it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from trainshed.api.base import Broken, Model
+from trainshed.api.core.affinity import Toleration
+from trainshed.api.types import Bool, DnsLabel, DnsSubdomain, Int32, LabelKey, LabelValue, Str
+from trainshed.quantity import Quantity
+
+#: /dev/shm of one process unless said otherwise: NCCL's buffers and a DataLoader's batches.
+SHARED_MEMORY_PER_PROCESS = Quantity("4Gi")
+
+
+class Mount(Model):
+    """A PersistentVolumeClaim of the run's namespace, mounted at an absolute path in every node's container."""
+
+    claim: DnsSubdomain
+    path: Str
+    read_only: Bool = False
+    sub_path: Str | None = None
+
+    def rules(self) -> Iterator[Broken]:
+        """Kubernetes wants an absolute path without a colon."""
+        if not self.path.startswith("/") or ":" in self.path:
+            yield Broken("path", f'"{self.path}" is not an absolute path without ":"', 'write for example "/data"')
+
+
+class SecretEnv(Model):
+    """An environment variable's value in a Secret of the run's namespace."""
+
+    secret: DnsSubdomain
+    key: Str
+
+
+class TopologyRequest(Model):
+    """Where Kueue places the pods of one run: all in one domain of `level` (a level's node label, or its short word).
+
+    `required` waits for such a domain; otherwise it is preferred and Kueue widens the search.
+    """
+
+    level: Str
+    required: Bool = True
+
+
+class Training(Model):
+    """A distributed PyTorch run on `nodes` machines with `gpus_per_node` GPUs each, started by torchrun.
+
+    One process per GPU, so `processes_per_node` defaults to `gpus_per_node` (1 without GPUs) and must equal it.
+    `resources` are per node, without GPUs; requests equal limits, so that a node's share is really its own.
+    `shared_memory` sizes /dev/shm (default 4Gi a process); it counts towards the memory limit. `checkpoint` is mounted
+    like a volume and its path handed over as TRAINSHED_CHECKPOINT_DIR. `grace_period` is the time in seconds between
+    SIGTERM and SIGKILL in which a preempted run saves. `retries` restart the whole gang after a failure of its own;
+    disruptions such as preemption do not count. `deadline` bounds the run in seconds.
+    """
+
+    nodes: Annotated[Int32, Field(ge=1)]
+    gpus_per_node: Annotated[Int32, Field(ge=0)]
+    image: Annotated[Str, Field(min_length=1, max_length=500)]
+    script: Annotated[Str, Field(min_length=1)]
+    args: list[Str] = []
+    env: dict[Str, Str | SecretEnv] = {}
+    resources: dict[Str, Quantity] = Field(default_factory=dict)
+    processes_per_node: Annotated[Int32, Field(ge=1)] | None = None
+    gpu_resource: LabelKey = "nvidia.com/gpu"
+    shared_memory: Quantity | None = None
+    volumes: list[Mount] = []
+    checkpoint: Mount | None = None
+    grace_period: Annotated[Int32, Field(ge=30)] = 120
+    retries: Annotated[Int32, Field(ge=0)] = 3
+    deadline: Annotated[Int32, Field(ge=1)] | None = None
+    priority: DnsSubdomain | None = None
+    topology: TopologyRequest | None = None
+    tolerations: list[Toleration] = []
+    node_selector: dict[LabelKey, LabelValue] = {}
+    service_account: DnsSubdomain | None = None
+    image_pull_secrets: list[DnsSubdomain] = []
+    image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
+    port: Annotated[Int32, Field(ge=1024, le=65535)] = 29500
+    user: Annotated[Int32, Field(ge=1)] = 10001
+
+    @property
+    def processes(self) -> int:
+        """Processes that torchrun starts on each node."""
+        return self.processes_per_node or self.gpus_per_node or 1
+
+    @property
+    def shm(self) -> Quantity:
+        """The size of /dev/shm."""
+        return self.shared_memory if self.shared_memory is not None else SHARED_MEMORY_PER_PROCESS * self.processes
+
+    @property
+    def node_resources(self) -> dict[str, Quantity]:
+        """Requests and limits of a node's container, GPUs included."""
+        gpus = {self.gpu_resource: Quantity(self.gpus_per_node)} if self.gpus_per_node else {}
+        return {**self.resources, **gpus}
+
+    @property
+    def mounts(self) -> list[Mount]:
+        """All claims, the checkpoint's among them."""
+        return [*self.volumes, *([self.checkpoint] if self.checkpoint else [])]
+
+    def rules(self) -> Iterator[Broken]:
+        """What would leave a run pending, idle or dead, and is known before it starts (workload reference, S7-S26)."""
+        if self.processes_per_node and self.gpus_per_node and self.processes_per_node != self.gpus_per_node:
+            yield Broken(
+                "processesPerNode",
+                f"is {self.processes_per_node}, but a node has {self.gpus_per_node} GPUs",
+                f"write {self.gpus_per_node}, or leave it out",
+            )
+        if self.gpu_resource in self.resources:
+            yield Broken(
+                f"resources.{self.gpu_resource}", "GPUs are given as gpusPerNode", "leave it out of resources"
+            )
+        yield from self._amount_rules()
+        yield from self._mount_rules()
+        for name in self.env:
+            if name in RESERVED_ENV:
+                yield Broken(f"env.{name}", "is set by the torchrun wiring", "leave it out")
+
+    def _amount_rules(self) -> Iterator[Broken]:
+        for name, amount in self.resources.items():
+            if amount <= Quantity(0):
+                yield Broken(f"resources.{name}", f"{amount} is not above 0", "write what a node needs")
+            elif name not in ("cpu", "memory") and "/" in name and not amount.is_whole():
+                yield Broken(f"resources.{name}", f"{amount} is not a whole number", "devices are counted whole")
+        memory = self.resources.get("memory")
+        if memory is None:
+            yield Broken("resources.memory", "is missing", 'write what a node needs, such as "360G"')
+        elif self.shm >= memory:
+            yield Broken(
+                "sharedMemory",
+                f"is {self.shm}, which counts towards the memory limit of {memory}",
+                "give less than the memory",
+            )
+        if "cpu" not in self.resources:
+            yield Broken("resources.cpu", "is missing", 'write what a node needs, such as "88"')
+
+    def _mount_rules(self) -> Iterator[Broken]:
+        seen: dict[str, str] = {"/dev/shm": "shared memory", "/tmp": "the temporary directory"}
+        for mount in self.mounts:
+            if mount.path in seen:
+                yield Broken("volumes", f'"{mount.path}" is mounted already for {seen[mount.path]}', "use another path")
+            seen[mount.path] = f'claim "{mount.claim}"'
+        if self.checkpoint is not None and self.checkpoint.read_only:
+            yield Broken("checkpoint.readOnly", "a checkpoint directory is written to", "leave readOnly out")
+
+
+#: Variables that decide who a process is; a second value would win or lose by its position in the list.
+RESERVED_ENV = frozenset(
+    {
+        "PET_NNODES",
+        "PET_NPROC_PER_NODE",
+        "PET_NODE_RANK",
+        "PET_MASTER_ADDR",
+        "PET_MASTER_PORT",
+        "PET_SHUTDOWN_TIMEOUT",
+        "MASTER_ADDR",
+        "MASTER_PORT",
+        "RANK",
+        "LOCAL_RANK",
+        "WORLD_SIZE",
+        "TRAINSHED_RUN",
+        "TRAINSHED_CHECKPOINT_DIR",
+        "TRAINSHED_GRACE_PERIOD",
+    }
+)

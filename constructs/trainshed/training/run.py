@@ -1,0 +1,100 @@
+"""What every training run shares: its queue, its append-only name, and when it may be refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar, Final
+
+from constructs import Construct
+from trainshed import naming
+from trainshed.api.base import KubernetesObject
+from trainshed.faults import Fault
+from trainshed.gitops.component import Component
+from trainshed.tenancy.external import same_cluster
+from trainshed.tenancy.kueue import LocalQueue
+from trainshed.tenancy.queue_ref import QueueRef
+from trainshed.tenancy.tenant import Tenant
+from trainshed.tenancy.tiers import declared_classes
+from trainshed.training.description import Training
+
+QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
+PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
+RUN_LABEL: Final = "trainshed.dev/run"
+_SAMPLE_HASH: Final = "0" * 8
+
+
+class Run(Component):
+    """One run of a training job, submitted to a queue. It is append-only: its name is the id and a short hash of what
+    is rendered, so a change makes a new object and never patches one in place, whose fields are immutable anyway.
+
+    It belongs to the queue's application (a tenant's runs to the tenant's), unless it stands in an `Application`.
+    """
+
+    default_application: ClassVar[str] = "runs"
+    #: The kind as tenants name it in `workload_kinds`.
+    workload_kind: ClassVar[str]
+
+    def __init__(self, scope: Construct, id: str, training: Training, *, queue: QueueRef | LocalQueue) -> None:
+        super().__init__(scope, id)
+        self.training = training
+        self.queue = queue.ref if isinstance(queue, LocalQueue) else queue
+        self.namespace = self.queue.namespace
+        same_cluster(self, self.queue.component, "queue")
+
+    def objects(self, name: str) -> list[KubernetesObject]:
+        """The API objects of a run called `name`."""
+        raise TypeError(f"{type(self).__name__} does not say what it renders")
+
+    def name_errors(self, name: str) -> list[str]:
+        """Derived names that would break for a run called `name`."""
+        raise TypeError(f"{type(self).__name__} does not say which names it derives")
+
+    @property
+    def name(self) -> str:
+        """The run's name: id and hash of what it renders."""
+        rendered = [made.manifest() for made in self.objects(self.id)]
+        return f"{self.id}-{naming.short_hash(rendered)}"
+
+    def home(self) -> str:
+        """The application of the queue's runs."""
+        return self.queue.home
+
+    def render(self) -> Iterable[KubernetesObject]:
+        """The run and what belongs to it."""
+        return self.objects(self.name)
+
+    def validate(self) -> Iterable[Fault]:
+        """Names within their budgets; a kind that the tenant allows; a priority class that exists."""
+        yield from self._name_faults()
+        owner = self.queue.component
+        if isinstance(owner, Tenant) and owner.spec and self.workload_kind not in owner.spec.workload_kinds:
+            allowed = ", ".join(owner.spec.workload_kinds)
+            yield self._told(f"{owner.title} does not allow {self.workload_kind}", "queue", f"it allows {allowed}")
+        if self.training.priority and self.training.priority not in (known := declared_classes(self.cluster)):
+            yield self._told(
+                f'"{self.training.priority}" is no WorkloadPriorityClass of cluster "{self.cluster.id}"',
+                "priority",
+                f"it has {', '.join(sorted(known))}" if known else "declare one with WorkloadPriorityClass",
+            )
+
+    def queue_labels(self) -> dict[str, str]:
+        """Kueue reads queue and priority from the outermost object only."""
+        priority = self.training.priority or self.queue.priority
+        return {
+            QUEUE_LABEL: self.queue.name,
+            RUN_LABEL: self.id,
+            **({PRIORITY_LABEL: priority} if priority else {}),
+        }
+
+    def _name_faults(self) -> Iterable[Fault]:
+        sample = f"{self.id}-{_SAMPLE_HASH}"
+        if errors := self.name_errors(sample):
+            short = next(
+                (size for size in range(len(self.id), 0, -1) if not self.name_errors(f"{'a' * size}-{_SAMPLE_HASH}")), 0
+            )
+            fix = f"use at most {short} characters" if 0 < short < len(self.id) else "use another name"
+            for error in errors:
+                yield self._told(f'with its hash it is called "{sample}": {error}', "name", fix)
+
+    def _told(self, message: str, field: str, fix: str) -> Fault:
+        return Fault(message, self.title, field, fix, self.place)

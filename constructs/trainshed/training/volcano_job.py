@@ -1,0 +1,101 @@
+"""A run as a Volcano Job with the pytorch plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar, Final
+
+from constructs import Construct
+from trainshed.api.base import KubernetesObject, ObjectMeta
+from trainshed.api.volcano import Job, JobSpec, LifecyclePolicy, TaskSpec
+from trainshed.faults import Fault
+from trainshed.naming_budgets import volcano_job_name_errors
+from trainshed.tenancy.queue_ref import QueueRef
+from trainshed.tenancy.volcano import VolcanoQueue
+from trainshed.training.description import Training
+from trainshed.training.pod import pod_template
+from trainshed.training.run import RUN_LABEL, Run
+from trainshed.training.torchrun import volcano_job
+
+MASTER: Final = "master"
+WORKER: Final = "worker"
+SCHEDULER: Final = "volcano"
+
+
+class VolcanoJob(Run):
+    """A gang of one master and `nodes - 1` workers. An evicted or failed pod restarts the whole gang, at most
+    `retries` times; the job is complete when the master is.
+
+    `priority` is a PriorityClass here. Every default of Volcano's webhooks is written out, since they do not run again
+    when Argo CD updates the object, which is then refused (Volcano v1.15.1, `/jobs/validate` on UPDATE).
+    """
+
+    workload_kind: ClassVar[str] = "VolcanoJob"
+
+    def __init__(
+        self, scope: Construct, id: str, training: Training, *, queue: VolcanoQueue, namespace: str
+    ) -> None:
+        ref = QueueRef(queue.name, namespace, queue, queue.runs)
+        super().__init__(scope, id, training, queue=ref)
+        if training.topology is not None:
+            self.fault("is Kueue's", field="topology", fix="leave it out")
+
+    def objects(self, name: str) -> list[KubernetesObject]:
+        """One Job of batch.volcano.sh."""
+        training = self.training
+        tasks = [self._task(name, MASTER, 1, [LifecyclePolicy(event="TaskCompleted", action="CompleteJob")])]
+        if training.nodes > 1:
+            tasks.append(self._task(name, WORKER, training.nodes - 1, None))
+        pytorch = [f"--master={MASTER}", f"--worker={WORKER}", f"--port={training.port}"]
+        return [
+            Job(
+                metadata=ObjectMeta(name=name, namespace=self.namespace, labels={RUN_LABEL: self.id}),
+                spec=JobSpec(
+                    scheduler_name=SCHEDULER,
+                    min_available=training.nodes,
+                    tasks=tasks,
+                    policies=[
+                        LifecyclePolicy(event="PodEvicted", action="RestartJob"),
+                        LifecyclePolicy(event="PodFailed", action="RestartJob"),
+                    ],
+                    plugins={"pytorch": pytorch, "svc": ["--publish-not-ready-addresses=true"]},
+                    queue=self.queue.name,
+                    max_retry=max(training.retries, 1),
+                    priority_class_name=training.priority,
+                ),
+            )
+        ]
+
+    def name_errors(self, name: str) -> list[str]:
+        """Pods, and the Service of the svc plugin."""
+        tasks = [(MASTER, 1), *([(WORKER, self.training.nodes - 1)] if self.training.nodes > 1 else [])]
+        return volcano_job_name_errors(name, tasks, service=True)
+
+    def validate(self) -> Iterable[Fault]:
+        """Names within their budgets; the queue takes jobs."""
+        yield from self._name_faults()
+        children = [
+            item.name
+            for item in self.cluster.components
+            if isinstance(item, VolcanoQueue) and item.parent is self.queue.component
+        ]
+        if children:
+            yield self._told(
+                f'queue "{self.queue.name}" has children, and only leaf queues take jobs',
+                "queue",
+                f"use {', '.join(children)}",
+            )
+
+    def _task(self, run: str, task: str, replicas: int, policies: list[LifecyclePolicy] | None) -> TaskSpec:
+        template = pod_template(self.training, run, volcano_job(self.training), kueue=False)
+        if template.spec is not None:
+            spec = template.spec.model_copy(update={"scheduler_name": SCHEDULER})
+            template = template.model_copy(update={"spec": spec})
+        return TaskSpec(
+            name=task,
+            replicas=replicas,
+            min_available=replicas,
+            template=template,
+            policies=policies,
+            max_retry=max(self.training.retries, 1),
+        )

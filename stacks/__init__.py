@@ -1,0 +1,1 @@
+"""What this repository deploys: one module a cluster."""
