@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from io import StringIO
 from typing import Any, Final
 
-from yaml.cyaml import CEmitter
+from yaml._yaml import CEmitter
 from yaml.events import (
     DocumentEndEvent,
     DocumentStartEvent,
