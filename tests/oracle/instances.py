@@ -10,11 +10,12 @@ Schema = dict[str, Any]
 #: Words for plain strings in which only certain ones make sense, by the name of the property.
 WORDS: Final = {
     "effect": "NoSchedule",
-    "operator": "Exists",
+    "operator": "In",
     "whenUnsatisfiable": "DoNotSchedule",
     "ip": "10.0.0.1",
 }
-_STRINGS: Final = ("a", "1", "a.b/c", "a/b", "1Gi", "h100", "10s", "a:b", "2026-01-01T00:00:00Z", "a://b", "aa")
+#: Strings of which one fits almost any pattern.
+STRINGS: Final = ("a", "1", "a.b/c", "a/b", "1Gi", "h100", "10s", "a:b", "2026-01-01T00:00:00Z", "a://b", "aa")
 
 
 def minimal_object(schema: Schema, api_version: str, kind: str, path: str) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def _scalar(schema: Schema) -> Any:
         return max(schema.get("minimum", 1), 1)
     if schema.get("type") == "boolean":
         return True
-    candidates = ["2026-01-01T00:00:00Z"] if schema.get("format") == "date-time" else list(_STRINGS)
+    candidates = ["2026-01-01T00:00:00Z"] if schema.get("format") == "date-time" else list(STRINGS)
     for text in candidates:
         fits_length = schema.get("minLength", 0) <= len(text) <= schema.get("maxLength", 10**6)
         if fits_length and re.search(_python_pattern(schema.get("pattern", "")), text):
