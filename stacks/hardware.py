@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from trainshed.quantity import Quantity
 from trainshed.training import Training
 
 #: What one 8-GPU node offers to pods.
-PER_NODE = {"cpu": 96, "memory": "400G", "nvidia.com/gpu": 8}
+PER_NODE: dict[str, int | str | Quantity] = {"cpu": 96, "memory": "400G", "nvidia.com/gpu": 8}
 LABELS = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
 
 IMAGE = "registry.example.com/trainshed/trainer:0.1.0"

@@ -16,9 +16,7 @@ class Lab(Cluster):
 
     def __init__(self, app: App) -> None:
         super().__init__(app, "lab")
-        pool = NodePool(
-            self, "h100", nodes=8, per_node=PER_NODE, labels=LABELS, topology=["block", "rack", "host"]
-        )
+        pool = NodePool(self, "h100", nodes=8, per_node=PER_NODE, labels=LABELS, topology=["block", "rack", "host"])
         shared = Cohort(self, "lab")
         high = Tenant(
             self,

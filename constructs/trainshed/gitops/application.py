@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import jsii
 from cdk8s import Chart
-
 from constructs import Construct
 from pydantic import ValidationError
+
 from trainshed import naming
 from trainshed.api.base import KubernetesObject, Manifest
 from trainshed.api.explain import faults_of
@@ -63,7 +63,9 @@ class Application(Chart):
     `namespaces` are those it may write to; an application of a tenant gets them from the tenant.
     """
 
-    def __init__(self, scope: Construct, id: str, *, namespaces: Sequence[str] = (), access: Access | None = None) -> None:
+    def __init__(
+        self, scope: Construct, id: str, *, namespaces: Sequence[str] = (), access: Access | None = None
+    ) -> None:
         super().__init__(scope, id, disable_resource_name_hashes=True)
         self.scope = scope
         self.id = id

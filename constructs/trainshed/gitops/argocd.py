@@ -86,12 +86,10 @@ def _project(
     cluster: Cluster, application: Application, items: Sequence[Rendered], repository: Repository
 ) -> api.AppProject:
     access = application.access
-    if access.platform:
-        namespaces, own, described = ["*"], _TENANCY_KINDS, "Cluster-scoped and tenancy objects"
-    else:
-        used = {str(item.manifest["metadata"]["namespace"]) for item in items if "namespace" in item.manifest["metadata"]}
-        namespaces = sorted({*access.namespaces} or used)
-        own, described = tuple(access.kinds), f"Runs of {application.id}"
+    kinds: Sequence[tuple[str, str]] = _TENANCY_KINDS if access.platform else access.kinds
+    described = "Cluster-scoped and tenancy objects" if access.platform else f"Runs of {application.id}"
+    used = {str(item.manifest["metadata"]["namespace"]) for item in items if "namespace" in item.manifest["metadata"]}
+    namespaces = ["*"] if access.platform else sorted(access.namespaces or used)
     return api.AppProject(
         metadata=ObjectMeta(name=project_name(cluster.id, application.id), namespace=_NAMESPACE),
         spec=api.AppProjectSpec(
@@ -99,9 +97,10 @@ def _project(
             source_repos=[repository.url],
             destinations=[api.ProjectDestination(server=cluster.server, namespace=name) for name in namespaces],
             cluster_resource_whitelist=[
-                api.ClusterResource(group=group, kind=kind) for group, kind in (_CLUSTER_KINDS if access.platform else ())
+                api.ClusterResource(group=group, kind=kind)
+                for group, kind in (_CLUSTER_KINDS if access.platform else ())
             ],
-            namespace_resource_whitelist=[api.GroupKind(group=group, kind=kind) for group, kind in own],
+            namespace_resource_whitelist=[api.GroupKind(group=group, kind=kind) for group, kind in kinds],
             namespace_resource_blacklist=None
             if access.platform
             else [api.GroupKind(group=group, kind=kind) for group, kind in _DENIED_TO_TENANTS],
@@ -118,7 +117,9 @@ def _application_set(cluster: Cluster, names: Sequence[str], repository: Reposit
             generators=[_generator(cluster, cluster.applications[name], repository) for name in names],
             # Automated sync stands in each generator: merging could not switch selfHeal off again.
             template=api.ApplicationSetTemplate(
-                metadata=api.TemplateMetadata(name=cluster.id + "-{{ .path.basename }}", annotations=dict(_ANNOTATIONS)),
+                metadata=api.TemplateMetadata(
+                    name=cluster.id + "-{{ .path.basename }}", annotations=dict(_ANNOTATIONS)
+                ),
                 spec=api.ApplicationSpec(
                     project=project_name(cluster.id, names[0]) if names else "default",
                     source=api.ApplicationSource(

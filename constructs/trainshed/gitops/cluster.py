@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from constructs import Construct
+
 from trainshed import naming
 from trainshed.faults import Fault, Faults
 from trainshed.gitops.application import Access, Application, Rendered, finished
@@ -16,6 +17,7 @@ from trainshed.gitops.names import ARGOCD, PLATFORM
 
 if TYPE_CHECKING:
     from trainshed.gitops.app import App
+
 
 class Cluster(Construct):
     """One Kubernetes cluster. Subclass it and make components in `__init__`; its folder is `dist/<name>/`.

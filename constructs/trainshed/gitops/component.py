@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from constructs import Construct
+
 from trainshed.api.base import KubernetesObject
 from trainshed.faults import Fault, Place, frame_place
 

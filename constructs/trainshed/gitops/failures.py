@@ -79,6 +79,6 @@ def _parameters(trace: TracebackType | None) -> list[str]:
     while trace is not None:
         cls = trace.tb_frame.f_locals.get("cls")
         if isinstance(cls, type):
-            found = [name for name in inspect.signature(cls.__init__).parameters if name not in ("self", "scope", "id")]
+            found = [name for name in inspect.signature(cls).parameters if name not in ("scope", "id")]
         trace = trace.tb_next
     return found

@@ -74,7 +74,17 @@ _OPTIONS: Final[dict[Kind, tuple[str, ...]]] = {
 
 #: Groups that every API server serves; anything else is a custom resource, whose CRD another Application may bring.
 _BUILT_IN: Final = frozenset(
-    {"", "apps", "autoscaling", "batch", "policy", "apiextensions.k8s.io", "networking.k8s.io", "scheduling.k8s.io", _RBAC}
+    {
+        "",
+        "apps",
+        "autoscaling",
+        "batch",
+        "policy",
+        "apiextensions.k8s.io",
+        "networking.k8s.io",
+        "scheduling.k8s.io",
+        _RBAC,
+    }
 )
 
 

@@ -14,7 +14,6 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from trainshed.faults import Fault, Faults, Place
 
 
-
 @dataclass(frozen=True)
 class YamlFile:
     """Plain data of one document, and where each part of it stands."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from constructs import Construct
+
 from trainshed.api import kueue as api
 from trainshed.api.base import KubernetesObject, ObjectMeta
 from trainshed.gitops.component import Component

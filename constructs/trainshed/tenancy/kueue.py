@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from constructs import Construct
+
 from trainshed.api import kueue as api
 from trainshed.api.base import KubernetesObject, ObjectMeta
 from trainshed.api.selectors import LabelSelector, LabelSelectorRequirement

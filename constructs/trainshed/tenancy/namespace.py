@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from constructs import Construct
+
 from trainshed.api.base import KubernetesObject, ObjectMeta
 from trainshed.api.core.namespace import Namespace as ApiNamespace
 from trainshed.gitops.component import Component

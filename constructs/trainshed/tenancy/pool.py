@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from constructs import Construct
+
 from trainshed.api import kueue
 from trainshed.api.base import KubernetesObject, ObjectMeta
 from trainshed.api.core.affinity import Toleration

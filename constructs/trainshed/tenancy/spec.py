@@ -40,9 +40,7 @@ class TenantSpec(Model):
     owners: Annotated[
         list[Str], Field(description="Groups that may submit runs in the tenant's namespaces."), unique
     ] = []
-    cohort: Annotated[
-        DnsSubdomain | None, Field(description="Cohort in which idle quota is lent and borrowed.")
-    ] = None
+    cohort: Annotated[DnsSubdomain | None, Field(description="Cohort in which idle quota is lent and borrowed.")] = None
     borrow: Annotated[
         dict[DnsSubdomain, Share | Literal["unlimited"]],
         Field(description="What may be borrowed on top, by node pool (Kueue: borrowingLimit). Default: nothing."),

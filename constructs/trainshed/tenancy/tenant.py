@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
+from constructs import Construct
 from pydantic import ValidationError
 
-from constructs import Construct
 from trainshed.api.base import KubernetesObject
 from trainshed.api.explain import faults_of
 from trainshed.faults import Fault, nearest

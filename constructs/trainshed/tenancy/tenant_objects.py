@@ -108,7 +108,7 @@ def _role(namespace: str, tenant: str, spec: TenantSpec) -> Role:
         PolicyRule(api_groups=[""], resources=["pods", "pods/log", "events"], verbs=look),
         PolicyRule(api_groups=["kueue.x-k8s.io"], resources=["localqueues", "workloads"], verbs=look),
     ]
-    return Role(metadata=ObjectMeta(name=f"{tenant}-owner", namespace=namespace), rules=rules)
+    return Role(metadata=ObjectMeta(name=f"{tenant}-owner", namespace=namespace), rules_=rules)
 
 
 def _role_binding(namespace: str, tenant: str, spec: TenantSpec) -> RoleBinding:

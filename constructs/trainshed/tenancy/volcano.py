@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from constructs import Construct
+
 from trainshed.api.base import KubernetesObject, ObjectMeta
 from trainshed.api.core.configmap import ConfigMap
 from trainshed.api.volcano import Guarantee, Queue, QueueSpec
@@ -121,7 +122,9 @@ class VolcanoScheduler(Component):
         self.overcommit = overcommit
         if unknown := [action for action in self.actions if action not in KNOWN_ACTIONS]:
             hint = nearest(unknown[0], KNOWN_ACTIONS) or f"known are {', '.join(KNOWN_ACTIONS)}"
-            self.fault(f'"{unknown[0]}" is no action of the scheduler, which would refuse the file', field="actions", fix=hint)
+            self.fault(
+                f'"{unknown[0]}" is no action of the scheduler, which would refuse the file', field="actions", fix=hint
+            )
 
     def render(self) -> Iterable[KubernetesObject]:
         """One ConfigMap with the key `volcano-scheduler.conf`."""

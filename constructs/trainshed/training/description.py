@@ -9,7 +9,7 @@ from pydantic import Field
 
 from trainshed.api.base import Broken, Model
 from trainshed.api.core.affinity import Toleration
-from trainshed.api.types import Bool, DnsLabel, DnsSubdomain, Int32, LabelKey, LabelValue, Str
+from trainshed.api.types import Bool, DnsSubdomain, Int32, LabelKey, LabelValue, Str
 from trainshed.quantity import Quantity
 
 #: /dev/shm of one process unless said otherwise: NCCL's buffers and a DataLoader's batches.
@@ -113,9 +113,7 @@ class Training(Model):
                 f"write {self.gpus_per_node}, or leave it out",
             )
         if self.gpu_resource in self.resources:
-            yield Broken(
-                f"resources.{self.gpu_resource}", "GPUs are given as gpusPerNode", "leave it out of resources"
-            )
+            yield Broken(f"resources.{self.gpu_resource}", "GPUs are given as gpusPerNode", "leave it out of resources")
         yield from self._amount_rules()
         yield from self._mount_rules()
         for name in self.env:

@@ -16,9 +16,9 @@ from trainshed.api.core.resources import ResourceRequirements
 from trainshed.api.core.security import Capabilities, PodSecurityContext, SeccompProfile, SecurityContext
 from trainshed.api.core.volume import EmptyDirVolumeSource, PersistentVolumeClaimVolumeSource, Volume
 from trainshed.api.meta import TemplateMeta
+from trainshed.tenancy.pool import level_label
 from trainshed.training.description import Mount, SecretEnv, TopologyRequest, Training
 from trainshed.training.torchrun import NODE, Wiring
-from trainshed.tenancy.pool import level_label
 
 _TOPOLOGY: Final = "kueue.x-k8s.io/podset-{}-topology"
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import ClassVar, Final
 
 from constructs import Construct
+
 from trainshed import naming
 from trainshed.api.base import KubernetesObject
 from trainshed.faults import Fault

@@ -6,7 +6,7 @@ always. Restarts inside a pod stay off: a failed gang is restarted as a whole by
 
 | run as      | node count            | node rank                | master address                | processes |
 | ----------- | --------------------- | ------------------------ | ----------------------------- | --------- |
-| TrainJob    | injected by Trainer   | injected                 | injected                      | numProcPerNode, injected |
+| TrainJob    | injected by Trainer   | injected                 | injected                      | injected |
 | JobSet      | PET_NNODES            | completion index         | `<js>-node-0-0.<js>`          | PET_NPROC_PER_NODE |
 | Indexed Job | PET_NNODES            | completion index         | `<job>-0.<job>`               | PET_NPROC_PER_NODE |
 | Volcano Job | $(WORLD_SIZE) = pods  | $(RANK) of the pod       | $(MASTER_ADDR), pytorch plugin | --nproc-per-node |

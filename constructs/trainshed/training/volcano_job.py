@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import ClassVar, Final
 
 from constructs import Construct
+
 from trainshed.api.base import KubernetesObject, ObjectMeta
 from trainshed.api.volcano import Job, JobSpec, LifecyclePolicy, TaskSpec
 from trainshed.faults import Fault
@@ -32,9 +33,7 @@ class VolcanoJob(Run):
 
     workload_kind: ClassVar[str] = "VolcanoJob"
 
-    def __init__(
-        self, scope: Construct, id: str, training: Training, *, queue: VolcanoQueue, namespace: str
-    ) -> None:
+    def __init__(self, scope: Construct, id: str, training: Training, *, queue: VolcanoQueue, namespace: str) -> None:
         ref = QueueRef(queue.name, namespace, queue, queue.runs)
         super().__init__(scope, id, training, queue=ref)
         if training.topology is not None:
