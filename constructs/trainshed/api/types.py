@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, JsonValue, StrictBool, StrictInt, StrictStr
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, StrictBool, StrictInt, StrictStr
 from pydantic_core import PydanticCustomError
 
 from trainshed import naming
+from trainshed.quantity import Quantity
 
 __all__ = [
     "Bool",
+    "CrdQuantity",
     "DnsLabel",
     "DnsLabel1035",
     "DnsSubdomain",
@@ -35,6 +37,18 @@ Str = StrictStr
 Int32 = Annotated[StrictInt, Field(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[StrictInt, Field(ge=-(2**63), le=2**63 - 1)]
 IntOrString = StrictInt | StrictStr
+
+
+def _no_fraction(value: Any) -> Any:
+    if isinstance(value, float) and not value.is_integer():
+        raise PydanticCustomError(
+            "quantity", 'is a number with a fraction, which goes in quotes here; write "{value}"', {"value": value}
+        )
+    return value
+
+
+#: A quantity in a custom resource. Its schema (`x-kubernetes-int-or-string`) takes a fraction as text only.
+CrdQuantity = Annotated[Quantity, BeforeValidator(_no_fraction)]
 
 
 def shaped(error_of: Callable[[str], str]) -> AfterValidator:
@@ -63,7 +77,10 @@ def keyed_by(*keys: str) -> AfterValidator:
         for item in items:
             key = tuple(getattr(item, name) for name in keys)
             if key in seen:
-                told = ", ".join(f'{name} "{value}"' for name, value in zip(keys, key, strict=True))
+                fields = type(item).model_fields
+                told = ", ".join(
+                    f'{fields[name].alias or name} "{value}"' for name, value in zip(keys, key, strict=True)
+                )
                 raise PydanticCustomError("duplicate", "two items have {told}", {"told": told})
             seen.add(key)
         return items
