@@ -1,0 +1,1 @@
+"""Checkpoints: sharded, hashed, and either complete under their name or not there at all."""

@@ -1,0 +1,1 @@
+"""Packed datasets: made once by `pack`, read through memory maps, ordered without state."""

@@ -1,0 +1,73 @@
+"""Weights of a checkpoint as safetensors in the Llama layout of transformers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from trainer import exits
+from trainer.checkpoint import dcp, layout
+from trainer.checkpoint.layout import BadCheckpoint
+from trainer.exits import Stop
+
+
+def read_weights(checkpoint: Path) -> dict[str, Tensor]:
+    """All weights of a verified checkpoint by parameter name. Raises `Stop` 65 for a bad one."""
+    try:
+        layout.verify(checkpoint)
+    except BadCheckpoint as error:
+        raise Stop(exits.DATA, f"{checkpoint}: {error}") from None
+    names = [name for name in dcp.stored_tensors(checkpoint / layout.STATE) if name.startswith("model.")]
+    tensors = dcp.read_tensors(checkpoint / layout.STATE, names)
+    return {name.removeprefix("model."): tensor for name, tensor in tensors.items()}
+
+
+def export(checkpoint: Path, output: Path, dtype: str = "float32") -> dict[str, object]:
+    """Write `model.safetensors` and `config.json` into the new folder `output`; returns a summary.
+
+    The vocabulary keeps its padding, so the table has the trained shape. Raises `Stop` 64 when `output` exists.
+    """
+    try:
+        from safetensors.torch import save_file
+    except ImportError:
+        raise Stop(exits.USAGE, "install safetensors to export") from None
+    weights = read_weights(checkpoint)
+    try:
+        output.mkdir(parents=True)
+    except FileExistsError:
+        raise Stop(exits.USAGE, f"{output}: exists already; choose another folder") from None
+    chosen = {"float32": torch.float32, "bfloat16": torch.bfloat16}[dtype]
+    tensors = {f"model.{name}": tensor.to(chosen).contiguous() for name, tensor in weights.items()}
+    save_file(tensors, output / "model.safetensors", metadata={"format": "pt"})
+    meta = layout.read_manifest(checkpoint).meta
+    (output / "config.json").write_text(json.dumps(llama_config(meta, dtype), indent=2) + "\n")
+    return {"output": str(output), "tensors": len(tensors), "parameters": sum(t.numel() for t in tensors.values())}
+
+
+def llama_config(meta: layout.Meta, dtype: str) -> dict[str, object]:
+    """The `config.json` that transformers reads."""
+    model = meta.model
+    return {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "hidden_size": model["width"],
+        "intermediate_size": model["hidden"],
+        "num_hidden_layers": model["layers"],
+        "num_attention_heads": model["heads"],
+        "num_key_value_heads": model["kv_heads"],
+        "head_dim": int(model["width"]) // int(model["heads"]),
+        "vocab_size": model["padded_vocab"],
+        "max_position_embeddings": meta.seq_len,
+        "rms_norm_eps": model["norm_eps"],
+        "rope_theta": model["rope_base"],
+        "tie_word_embeddings": True,
+        "hidden_act": "silu",
+        "attention_bias": False,
+        "mlp_bias": False,
+        "torch_dtype": dtype,
+        "bos_token_id": None,
+        "eos_token_id": None,
+    }

@@ -1,0 +1,191 @@
+"""The container's first process: starts the ranks as torchrun does, and leaves with a code that says what happened.
+
+Takes torchrun's arguments and its PET_* variables. Unlike torchrun it keeps the ranks' exit codes (torchrun 2.13.0
+makes every failure 1), derives the wait before SIGKILL from the pod's grace period, waits for the master with a deadline,
+and never leaves with 0 after a signal unless all ranks had finished. The reason goes to the pod's termination message.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from trainer import exits, outcome, topology
+from trainer.exits import Stop
+from trainer.outcome import Outcome
+
+if TYPE_CHECKING:
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+
+GRACE_VARIABLE = "TRAINER_GRACE_SECONDS"
+DEFAULT_GRACE_SECONDS = 30
+GRACE_MARGIN_SECONDS = 5
+SHUTDOWN_VARIABLE = "TRAINER_SHUTDOWN_SECONDS"
+MASTER_TIMEOUT_VARIABLE = "TRAINER_MASTER_TIMEOUT_SECONDS"
+DEFAULT_MASTER_TIMEOUT_SECONDS = 300.0
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+
+
+class Signalled(BaseException):
+    """A signal came before the ranks were started. A BaseException, so that no library swallows it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run and return the exit code; the reason is printed and written to the termination message."""
+    for number in SIGNALS:
+        signal.signal(number, _raise_signalled)
+    with tempfile.TemporaryDirectory(prefix="trainer-outcome-") as folder:
+        os.environ[outcome.FOLDER_VARIABLE] = folder
+        try:
+            result = _launch(list(arguments), Path(folder))
+        except Signalled as caught:
+            name = signal.Signals(caught.number).name
+            result = Outcome(exits.PREEMPTED_UNSAVED, f"{name} before the ranks were started; nothing new to save")
+        except Stop as stop:
+            result = Outcome(stop.code, stop.reason)
+        except Exception as error:
+            result = _from_exception(error)
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+    print(f"trainer launch: {result.line()}", file=sys.stderr, flush=True)
+    outcome.publish(result)
+    return result.code
+
+
+def _raise_signalled(number: int, _frame: FrameType | None) -> NoReturn:
+    raise Signalled(number)
+
+
+def _launch(arguments: list[str], folder: Path) -> Outcome:
+    shutdown = shutdown_seconds()
+    os.environ["TORCH_ELASTIC_SHUTDOWN_TIMEOUT"] = str(shutdown)
+    os.environ[SHUTDOWN_VARIABLE] = str(shutdown)
+    from torch.distributed.elastic.multiprocessing.api import SignalException
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.launcher.api import elastic_launch
+    from torch.distributed.run import config_from_args
+
+    from trainer import rendezvous
+
+    options = _parse(arguments)
+    _fill_rendezvous(options)
+    try:
+        config, command, command_arguments = config_from_args(options)
+    except ValueError as error:
+        raise Stop(exits.CONFIG, f"torchrun's arguments or PET_* variables: {error}") from None
+    if hasattr(config, "shutdown_timeout"):
+        config.shutdown_timeout = shutdown
+    os.environ.setdefault("OMP_NUM_THREADS", str(topology.threads_per_process(config.nproc_per_node)))
+    os.environ["TRAINER_LAUNCHER_PID"] = str(os.getpid())
+    os.environ.setdefault("TORCH_NCCL_TRACE_BUFFER_SIZE", "2000")
+    rendezvous.prepare(config, float(os.environ.get(MASTER_TIMEOUT_VARIABLE, DEFAULT_MASTER_TIMEOUT_SECONDS)))
+    try:
+        elastic_launch(config=config, entrypoint=command)(*command_arguments)
+    except ChildFailedError as failed:
+        return from_failures(failed, outcome.read_all(folder))
+    except SignalException as caught:
+        return after_signal(int(caught.sigval), outcome.read_all(folder), config.nproc_per_node)
+    return Outcome(exits.FINISHED, "all ranks finished")
+
+
+def _parse(arguments: list[str]) -> Any:
+    from torch.distributed.run import get_args_parser
+
+    parser = get_args_parser()
+    parser.allow_abbrev = False  # an abbreviation would eat options of the script (pytorch#120601)
+    try:
+        return parser.parse_args(arguments)
+    except SystemExit as left:
+        if left.code in (0, None):
+            raise
+        raise Stop(
+            exits.USAGE, "torchrun's arguments or PET_* variables cannot be parsed; see the line above"
+        ) from None
+
+
+def _fill_rendezvous(options: Any) -> None:
+    """What torchrun does outside its parser: a single node without an address meets itself on a free port."""
+    alone = options.rdzv_backend == "static" and not options.rdzv_endpoint and options.master_port is None
+    if options.standalone or (alone and str(options.nnodes) in ("1", "1:1")):
+        options.rdzv_backend = "c10d"
+        options.rdzv_endpoint = "localhost:0"
+        options.rdzv_id = f"trainer-{os.getpid()}"
+    if options.master_port is None:
+        options.master_port = 29500
+
+
+def shutdown_seconds() -> int:
+    """Seconds that ranks get after SIGTERM: the pod's grace period less a margin, or what PET_SHUTDOWN_TIMEOUT says.
+
+    Raises `Stop` 78 when the explicit value cannot end inside the grace period.
+    """
+    explicit = os.environ.get("PET_SHUTDOWN_TIMEOUT") or os.environ.get("TORCH_ELASTIC_SHUTDOWN_TIMEOUT")
+    grace_text = os.environ.get(GRACE_VARIABLE)
+    try:
+        grace = int(grace_text) if grace_text else DEFAULT_GRACE_SECONDS
+        chosen = int(explicit) if explicit else max(1, grace - GRACE_MARGIN_SECONDS)
+    except ValueError:
+        raise Stop(exits.CONFIG, f"{GRACE_VARIABLE}={grace_text!r} or PET_SHUTDOWN_TIMEOUT={explicit!r}") from None
+    if grace_text and chosen > max(1, grace - GRACE_MARGIN_SECONDS):
+        raise Stop(
+            exits.CONFIG,
+            f"PET_SHUTDOWN_TIMEOUT {chosen} s does not fit in the grace period {grace} s less {GRACE_MARGIN_SECONDS} s",
+        )
+    return chosen
+
+
+def from_failures(failed: ChildFailedError, outcomes: dict[int, Outcome]) -> Outcome:
+    """The cause among the ranks' failures: the earliest one that is no consequence of another.
+
+    The agent ends the remaining ranks with SIGTERM, so their -15, 71 and 76 come after the cause.
+    """
+    ranked: list[tuple[bool, float, int, Outcome]] = []
+    for rank, failure in failed.failures.items():
+        told = outcomes.get(failure.local_rank)
+        code = exits.from_wait_status(failure.exitcode)
+        reason = told.reason if told and told.code == code else failure.message
+        when = told.time if told and told.code == code else float(failure.timestamp)
+        step = told.step if told else None
+        follows = code in (exits.TERMINATED, exits.COLLATERAL, exits.PREEMPTED_UNSAVED)
+        ranked.append((follows, when, rank, Outcome(code, reason, rank, step)))
+    return min(ranked, key=lambda entry: entry[:3])[3]
+
+
+def after_signal(number: int, outcomes: dict[int, Outcome], local_size: int) -> Outcome:
+    """What to leave with after a signal: what the ranks said, else 128 + signal; 0 only if every rank had finished."""
+    finished = [told for told in outcomes.values() if told.code == exits.FINISHED]
+    if finished and len(finished) == local_size:
+        return Outcome(
+            exits.FINISHED, "all ranks had finished when the signal came", finished[0].rank, finished[0].step
+        )
+    others = {rank: told for rank, told in outcomes.items() if told.code not in (exits.FINISHED, exits.COLLATERAL)}
+    for told in others.values():
+        if told.code == exits.PREEMPTED:
+            return told
+    if others:
+        return others[min(others)]
+    name = signal.Signals(number).name
+    return Outcome(128 + number, f"{name}; the ranks left no word within {os.environ.get(SHUTDOWN_VARIABLE)} s")
+
+
+def _from_exception(error: Exception) -> Outcome:
+    from torch.distributed import DistError
+    from torch.distributed.elastic.rendezvous import RendezvousError
+
+    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, DistError | RendezvousError | OSError | TimeoutError):
+        return Outcome(exits.UNHEALTHY, f"the nodes could not meet: {text}")
+    import traceback
+
+    traceback.print_exception(error)
+    return Outcome(exits.BUG, text)
