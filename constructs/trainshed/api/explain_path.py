@@ -44,7 +44,7 @@ def walk(model: type[BaseModel] | None, loc: Loc) -> tuple[Loc, tuple[str, ...],
         elif due or (not options and path and isinstance(element, str) and _BRANCH.fullmatch(element)):
             due = False
             branches.append(str(element))
-            options = tuple(option for option in options if _label(option) == element) or options
+            options = tuple(option for option in options if _is_branch(option, str(element))) or options
         else:
             owner, word, options = _into(options, element)
             due = len(options) > 1
@@ -85,9 +85,10 @@ def _options(annotation: Any) -> Iterator[Any]:
         yield annotation
 
 
-def _label(option: Any) -> str:
-    """How pydantic names a simple branch of a union."""
-    return str(getattr(option, "__name__", option))
+def _is_branch(option: Any, label: str) -> bool:
+    """Whether pydantic's `label` of a union branch is this type: `int`, `Limits`, `function-after[f(), Limits]`."""
+    name = str(getattr(option, "__name__", option))
+    return label == name or label.endswith((f", {name}]", f"[{name}]"))
 
 
 def model_named(name: str) -> type[BaseModel] | None:

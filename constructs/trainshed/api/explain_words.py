@@ -89,6 +89,9 @@ def unknown_field(name: str, owner: str, known: Iterable[str]) -> Words:
     known = list(known)
     message = f"is not a field of {owner}" if owner else "is not a known field"
     fix = nearest(name, known)
+    longer = [word for word in known if word.lower().endswith(name.lower())]
+    if not fix and len(longer) == 1:
+        fix = f'did you mean "{longer[0]}"?'
     if not fix and 0 < len(known) <= _SHORT_LIST:
         fix = f"known fields are {', '.join(known)}"
     return message, fix or "remove it"
