@@ -1,0 +1,1 @@
+"""Rules that judge a fleet of manifests, by family, in one registry."""

@@ -1,0 +1,74 @@
+"""A set of manifests read as one world: an index of names, typed objects, workloads, quota trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from trainshed.api.base import KubernetesObject
+from trainshed.api.registry import model_for
+from trainshed.fleet.document import Document
+from trainshed.target import TARGET, Target
+
+if TYPE_CHECKING:
+    from trainshed.fleet.workload import Workload
+
+Kind = tuple[str, str]
+
+
+class Fleet:
+    """One world of documents. Everything derived is made on first use and kept.
+
+    `baseline` is the fleet before the change, or None when no change is judged.
+    """
+
+    def __init__(
+        self, documents: Iterable[Document], *, target: Target = TARGET, baseline: Fleet | None = None
+    ) -> None:
+        self.documents = list(documents)
+        self.target = target
+        self.baseline = baseline
+        self._by_kind: dict[Kind, list[Document]] = {}
+        self._by_name: dict[tuple[str, str, str, str], Document] = {}
+        self._models: dict[int, KubernetesObject | None] = {}
+        for document in self.documents:
+            self._by_kind.setdefault((document.group, document.kind), []).append(document)
+            self._by_name.setdefault(document.identity, document)
+
+    def of(self, *kinds: Kind) -> list[Document]:
+        """The judged documents of these (group, kind) pairs, in input order within each kind."""
+        return [item for kind in kinds for item in self._by_kind.get(kind, ()) if item.judged]
+
+    def has_kind(self, group: str, kind: str) -> bool:
+        """Whether there is any document of this kind, judged or not."""
+        return (group, kind) in self._by_kind
+
+    def find(self, group: str, kind: str, namespace: str | None, name: str) -> Document | None:
+        """The document of this identity, whether it may be judged or not."""
+        return self._by_name.get((group, kind, namespace or "", name))
+
+    def names(self, group: str, kind: str, namespace: str | None = None) -> list[str]:
+        """The names of a kind, in `namespace` when one is given: for proposals."""
+        found = self._by_kind.get((group, kind), ())
+        return [item.name for item in found if namespace is None or item.namespace == namespace]
+
+    def model(self, document: Document) -> Any:
+        """The typed object of a document; None for kinds without a model and for objects that do not validate."""
+        key = id(document)
+        if key not in self._models:
+            model = model_for(document.api_version, document.kind)
+            try:
+                self._models[key] = model.parse(document.manifest) if model and document.judged else None
+            except ValidationError:
+                self._models[key] = None
+        return self._models[key]
+
+    @cached_property
+    def workloads(self) -> list[Workload]:
+        """Every workload with its pod sets."""
+        from trainshed.fleet.workloads import workloads_of
+
+        return list(workloads_of(self))
