@@ -173,6 +173,8 @@ class Job(KubernetesObject):
         """`ValidateJob`: the spec as batch defaults it, the selector, and the names made from this one."""
         for broken in self.spec.created_rules():
             yield Broken(f"spec.{broken.field}", broken.message, broken.fix)
+        if self.spec.template.spec is not None:
+            yield from self.spec.template.spec.mount_rules("spec.template.spec")
         yield from self._name_rules()
         yield from self._selector_rules()
 
@@ -243,6 +245,8 @@ class CronJobSpec(Model):
             yield Broken("jobTemplate.spec.manualSelector", "cannot be true in a CronJob", "leave it out")
         for broken in job.created_rules():
             yield Broken(f"jobTemplate.spec.{broken.field}", broken.message, broken.fix)
+        if job.template.spec is not None:
+            yield from job.template.spec.mount_rules("jobTemplate.spec.template.spec")
 
 
 class CronJob(KubernetesObject):
