@@ -1,8 +1,8 @@
 """The container's first process: starts the ranks as torchrun does, and leaves with a code that says what happened.
 
 Takes torchrun's arguments and its PET_* variables. Unlike torchrun it keeps the ranks' exit codes (torchrun 2.13.0
-makes every failure 1), derives the wait before SIGKILL from the pod's grace period, waits for the master with a deadline,
-and never leaves with 0 after a signal unless all ranks had finished. The reason goes to the pod's termination message.
+makes every failure 1), takes the wait before SIGKILL from the pod's grace period, waits for the master with a deadline, and
+never leaves with 0 after a signal unless all ranks had finished. The reason goes to the pod's termination message.
 """
 
 from __future__ import annotations
