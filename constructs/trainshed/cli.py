@@ -43,7 +43,7 @@ def synth(verify: bool) -> None:
         files = render_app(folder, config)
         changes = compare_tree(config.dist, files) if verify else write_tree(config.dist, files)
     _show(changes, config.dist.name)
-    if verify and (changes.added or changes.changed or changes.removed):
+    if verify and changes:
         click.echo(f"error: {config.dist.name}/ is stale; run `trainshed synth` and commit what it writes", err=True)
         sys.exit(1)
 
@@ -63,32 +63,27 @@ def schema(what: str) -> None:
 @click.option("--repository", default="https://git.example.com/platform/clusters.git", help="Git address for Argo CD.")
 def init(folder: Path, cluster: str, repository: str) -> None:
     """Write a small working repository into FOLDER: a stack, a tenant file, cdk8s.yaml, CI and pre-commit."""
-    from trainshed.scaffold import NotEmpty, write_scaffold
+    from trainshed.scaffold import CannotInit, write_scaffold
 
     try:
         written = write_scaffold(folder, cluster=cluster, repository=repository)
-    except NotEmpty as error:
+    except CannotInit as error:
         _stop(str(error))
     for path in written:
         click.echo(path)
 
 
 def _show(changes: Changes, dist: str) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     rows = [
         *(("added", path) for path in changes.added),
         *(("changed", path) for path in changes.changed),
         *(("removed", path) for path in changes.removed),
+        *(("foreign", path) for path in changes.foreign),
     ]
-    if rows:
-        table = Table(box=None, pad_edge=False, show_header=False)
-        for what, path in rows[:_ROWS_SHOWN]:
-            table.add_row(what, f"{dist}/{path}")
-        Console(soft_wrap=True).print(table)
-        if len(rows) > _ROWS_SHOWN:
-            click.echo(f"… and {len(rows) - _ROWS_SHOWN} more")
+    for what, path in rows[:_ROWS_SHOWN]:
+        click.echo(f"{what:<7}  {dist}/{path}")
+    if len(rows) > _ROWS_SHOWN:
+        click.echo(f"… and {len(rows) - _ROWS_SHOWN} more")
     click.echo(
         f"{dist}/: {len(changes.added)} added, {len(changes.changed)} changed, {len(changes.removed)} removed, "
         f"{len(changes.unchanged)} unchanged"
