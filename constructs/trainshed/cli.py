@@ -73,6 +73,18 @@ def init(folder: Path, cluster: str, repository: str) -> None:
         click.echo(path)
 
 
+@main.command()
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("--baseline", metavar="PATH", help="State before the change; judges the change as well.")
+@click.option("--output", type=click.Choice(["text", "json"]), default="text")
+def check(paths: tuple[str, ...], baseline: str | None, output: str) -> None:
+    """Judge Kubernetes manifests: files, folders, or - for standard input."""
+    from trainshed.checks.command import run_check
+    from trainshed.checks.options import Options
+
+    sys.exit(run_check(paths, output, Options(), baseline))
+
+
 def _show(changes: Changes, dist: str) -> None:
     rows = [
         *(("added", path) for path in changes.added),

@@ -1,0 +1,1 @@
+"""How findings are told: text for people, JSON, GitHub annotations, SARIF and JUnit for programs."""
