@@ -7,7 +7,7 @@ export CDK8S_CHECK_UPGRADE = false
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help synth verify test lint types fix bench schemas lock clean
+.PHONY: help synth verify test lint types fix bench wheel schemas lock clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -36,7 +36,11 @@ fix: $(VENV)/.dev ## Let ruff mend what it can
 bench: $(VENV)/.dev $(NODE)/.installed ## Time and memory of synth beside cdk8s in Python and TypeScript
 	$(BIN)/python -m bench
 
+wheel: $(VENV)/.run ## Build the wheel into build/ (dist/ holds manifests)
+	$(BIN)/hatchling build -t wheel -d build
+
 schemas: $(VENV)/.run ## Write the JSON Schemas that editors use for YAML inputs
+	@mkdir -p schemas
 	$(BIN)/trainshed schema tenant > schemas/tenant.json
 
 lock: $(VENV)/.dev ## Resolve the requirements anew, with hashes and without index addresses
@@ -51,7 +55,8 @@ clean: ## Remove the environment and everything built
 	rm -rf $(VENV) build .cdk8s
 
 $(VENV)/bin/python:
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 …")'
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/.run: requirements/run.txt pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install -q --require-hashes -r requirements/run.txt
