@@ -42,7 +42,10 @@ def synth(verify: bool) -> None:
     with faults_reported():
         files = render_app(folder, config)
         changes = compare_tree(config.dist, files) if verify else write_tree(config.dist, files)
-    _show(changes, config.dist.name)
+    if verify:
+        _show(changes, config.dist.name, _DIFFERENCES, sys.maxsize)
+    else:
+        _show(changes, config.dist.name, _CHANGES, _ROWS_SHOWN)
     if verify and changes:
         click.echo(f"error: {config.dist.name}/ is stale; run `trainshed synth` and commit what it writes", err=True)
         sys.exit(1)
@@ -85,24 +88,32 @@ def check(paths: tuple[str, ...], baseline: str | None, output: str) -> None:
     sys.exit(run_check(paths, output, Options(), baseline))
 
 
-def _show(changes: Changes, dist: str) -> None:
-    rows = [
-        *(("added", path) for path in changes.added),
-        *(("changed", path) for path in changes.changed),
-        *(("removed", path) for path in changes.removed),
-        *(("foreign", path) for path in changes.foreign),
-    ]
-    for what, path in rows[:_ROWS_SHOWN]:
-        click.echo(f"{what:<7}  {dist}/{path}")
-    if len(rows) > _ROWS_SHOWN:
-        click.echo(f"… and {len(rows) - _ROWS_SHOWN} more")
-    click.echo(
-        f"{dist}/: {len(changes.added)} added, {len(changes.changed)} changed, {len(changes.removed)} removed, "
-        f"{len(changes.unchanged)} unchanged"
-    )
-
-
+#: How the lists of `Changes` are called where they were made, and where they were only found.
+_CHANGES = {"added": "added", "changed": "changed", "removed": "removed", "unchanged": "unchanged"}
+_DIFFERENCES = {
+    "added": "missing",
+    "changed": "different",
+    "removed": "left over",
+    "foreign": "not generated",
+    "unchanged": "up to date",
+}
 _ROWS_SHOWN = 40
+
+
+def _show(changes: Changes, dist: str, words: dict[str, str], limit: int) -> None:
+    """A row for each file, then one line of sums. Rows are plain text where no terminal reads them."""
+    lists: dict[str, list[str]] = {word: getattr(changes, name) for name, word in words.items()}
+    *differing, _ = lists.items()
+    rows = [(word, f"{dist}/{path}") for word, paths in differing for path in paths]
+    width = max((len(word) for word, _ in rows), default=0)
+    for word, path in rows[:limit]:
+        click.echo(f"{click.style(f'{word:{width}}', fg=_COLOURS.get(word))}  {path}")
+    if len(rows) > limit:
+        click.echo(f"… and {len(rows) - limit} more")
+    click.echo(f"{dist}/: " + ", ".join(f"{len(paths)} {word}" for word, paths in lists.items()))
+
+
+_COLOURS = {"added": "green", "changed": "yellow", "removed": "red"}
 
 
 def _stop(message: str) -> NoReturn:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic.alias_generators import to_snake
 
 from trainshed.api import explain_words as words
 from trainshed.api.base import Broken
@@ -17,6 +18,7 @@ from trainshed.faults import Fault, Place
 Places = Callable[[Loc], Place | None]
 
 _PARTS: Final = re.compile(r"\[([^\]]*)\]|[^.\[\]]+")
+_CAMEL: Final = re.compile(r"[a-z]+[A-Z][A-Za-z0-9]*")
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ def faults_of(
     model: type[BaseModel] | None = None,
     places: Places | None = None,
     data: object = None,
+    python: bool = False,
 ) -> list[Fault]:
     """All mistakes in `error`, in the order of the fields; branches of one union make one fault.
 
@@ -48,19 +51,21 @@ def faults_of(
     `model` is the model that was validated, found by its name when absent; with it, a misspelt field gets a proposal.
     `places` gives the place of a location in the validated data, such as `("containers", 0, "image")`, or None where
     it knows none; then its nearest known parent is taken, and after that `place`. With `data`, what was validated, each
-    fault says the names of the list items that it is in, as in `(in trainer, MASTER_PORT)`.
+    fault says the names of the list items that it is in, as in `(in trainer, MASTER_PORT)`. `python`: it was written in
+    Python, so fields are told as Python spells them.
     """
     model = model or model_named(error.title)
     faults: list[Fault] = []
     for group in _grouped(_read(error, model)):
         loc = group[0].loc
-        for broken in _explained(group):
+        for broken in _explained(group, python):
             parts = loc + _split(broken.field)
+            field = _joined(prefix, *group[0].last.path, broken.field)
             faults.append(
                 Fault(
                     message=broken.message.removeprefix("it ") + _names(data, parts),
                     object=object,
-                    field=_joined(prefix, *group[0].last.path, broken.field),
+                    field=_pythonic(field) if python else field,
                     fix=broken.fix,
                     place=_place(parts, places) or place,
                 )
@@ -95,7 +100,7 @@ def _types_only(group: list[_Error]) -> bool:
     return all(one.kind in words.WANTED or one.kind == "literal_error" for one in group)
 
 
-def _explained(group: list[_Error]) -> Iterator[Broken]:
+def _explained(group: list[_Error], python: bool) -> Iterator[Broken]:
     first = group[0]
     if len(group) > 1 and _types_only(group):
         literals = [choice for one in group if one.kind == "literal_error" for choice in _literals(one)]
@@ -106,17 +111,17 @@ def _explained(group: list[_Error]) -> Iterator[Broken]:
         yield Broken("", *words.wrong_type(first.value, [*wanted, *map(words.shown, literals)]))
         return
     for one in [one for one in group if not _types_only([one])] or group[:1]:
-        yield from _explained_alone(one)
+        yield from _explained_alone(one, python)
 
 
-def _explained_alone(one: _Error) -> Iterator[Broken]:
+def _explained_alone(one: _Error, python: bool) -> Iterator[Broken]:
     if one.kind == "rules":
         yield from one.ctx["broken"]
     elif one.kind == "missing":
         yield Broken("", "is missing", "add it")
     elif one.kind == "extra_forbidden":
         name = str(one.loc[-1])
-        yield Broken("", *words.unknown_field(name, *fields_of(one.last.owner, python="_" in name)))
+        yield Broken("", *words.unknown_field(name, *fields_of(one.last.owner, python=python or "_" in name)))
     elif one.kind == "literal_error":
         yield Broken("", *words.not_among(one.value, _literals(one)))
     elif one.kind == "shape" and one.last.is_key:
@@ -171,3 +176,8 @@ def _joined(*parts: str) -> str:
     for part in parts:
         path += part if not path or not part or part.startswith("[") else f".{part}"
     return path
+
+
+def _pythonic(field: str) -> str:
+    """`spec.resourceGroups[0]` as `spec.resource_groups[0]`; keys in brackets stay as they are."""
+    return _PARTS.sub(lambda match: to_snake(match[0]) if _CAMEL.fullmatch(match[0]) else match[0], field)

@@ -89,7 +89,7 @@ def unknown_field(name: str, owner: str, known: Iterable[str]) -> Words:
     known = list(known)
     message = f"is not a field of {owner}" if owner else "is not a known field"
     fix = nearest(name, known)
-    longer = [word for word in known if word.lower().endswith(name.lower())]
+    longer = [word for word in known if word.lower().startswith(name.lower()) or word.lower().endswith(name.lower())]
     if not fix and len(longer) == 1:
         fix = f'did you mean "{longer[0]}"?'
     if not fix and 0 < len(known) <= _SHORT_LIST:

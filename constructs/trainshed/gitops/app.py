@@ -14,9 +14,10 @@ import cdk8s
 import jsii
 
 from trainshed.faults import Fault, Faults
+from trainshed.gitops.application import Rendered
 from trainshed.gitops.cluster import Cluster
 from trainshed.gitops.failures import faults_from_exception
-from trainshed.gitops.layout import file_name
+from trainshed.gitops.layout import file_name, identity
 from trainshed.gitops.publish import publish
 from trainshed.gitops.yaml_text import GENERATED, to_yaml
 
@@ -63,9 +64,11 @@ class App(cdk8s.App):
                 faults.extend(found.faults)
                 continue
             for name, items in applications.items():
-                folder = f"{cluster.id}/{name}/"
                 for item in items:
-                    files[folder + file_name(item.manifest)] = to_yaml(item.manifest, header(item.path))
+                    path = f"{cluster.id}/{name}/{file_name(item.manifest)}"
+                    if path in files:
+                        faults.append(_twin(path, item))
+                    files[path] = to_yaml(item.manifest, header(item.path))
         if not files and not faults:
             faults.append(Fault("the stacks render nothing", fix="make at least one component in a cluster"))
         if faults:
@@ -76,6 +79,16 @@ class App(cdk8s.App):
     def synth(self) -> None:
         """Renders all clusters and publishes them to `dist/`. Raises Faults, having written nothing."""
         publish(self.files())
+
+
+def _twin(path: str, item: Rendered) -> Fault:
+    _, kind, namespace, name = identity(item.manifest)
+    where = f' in namespace "{namespace}"' if namespace else ""
+    return Fault(
+        f'{kind} "{name}"{where} would overwrite {path} of another object',
+        fix="give one of them another name",
+        place=item.place,
+    )
 
 
 def header(path: str) -> tuple[str, ...]:

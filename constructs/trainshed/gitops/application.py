@@ -17,6 +17,7 @@ from trainshed.api.explain import faults_of
 from trainshed.faults import Fault, Faults, Place
 from trainshed.gitops import waves
 from trainshed.gitops.component import Component, calling_place, cluster_of, path_of
+from trainshed.gitops.names import ARGOCD, PLATFORM
 
 if TYPE_CHECKING:
     from trainshed.gitops.cluster import Cluster
@@ -49,30 +50,37 @@ class Rendered:
 class Access:
     """What Argo CD lets an application write: its namespaces, and (group, kind) pairs in them.
 
-    An application with `platform=True` may write cluster-scoped kinds and every namespace of its cluster.
+    An application with `platform=True` may write cluster-scoped kinds and every namespace of its cluster. `place` is
+    where this was decided.
     """
 
     namespaces: list[str] = field(default_factory=list)
     kinds: Sequence[tuple[str, str]] = WORKLOAD_KINDS
     platform: bool = False
+    place: Place | None = None
 
 
 class Application(Chart):
     """One folder in `dist/` = one Argo CD Application. Components and any other cdk8s construct may stand in it.
 
-    `namespaces` are those it may write to; an application of a tenant gets them from the tenant.
+    `namespaces` are those it may write to; an application of a tenant gets them from the tenant. Those called
+    `platform` and `argocd` may write cluster-scoped kinds and every namespace. Raises Faults when the cluster has one
+    of that name already.
     """
 
     def __init__(
         self, scope: Construct, id: str, *, namespaces: Sequence[str] = (), access: Access | None = None
     ) -> None:
+        self.cluster: Cluster = cluster_of(scope)
+        place = (access and access.place) or calling_place()
+        earlier = self.cluster.applications.get(id) or self.cluster.granted.get(id)
+        refuse_twin("Application", id, place, earlier.place if earlier else None)
         super().__init__(scope, id, disable_resource_name_hashes=True)
         self.scope = scope
         self.id = id
-        self.place = calling_place()
+        self.place: Place = place
         self.path = f"{path_of(scope)}/{id}"
-        self.access = access or Access(list(namespaces))
-        self.cluster: Cluster = cluster_of(scope)
+        self.access = access or Access(list(namespaces), platform=id in (PLATFORM, ARGOCD))
         self.cluster.add_application(self)
         if error := naming.dns1123_label_error(id):
             self.cluster.report(Fault(error, f'Application "{id}"', "name", place=self.place))
@@ -95,7 +103,7 @@ class Application(Chart):
             try:
                 made = list(component.render())
             except ValidationError as error:
-                self.cluster.faults.extend(faults_of(error, object=component.title, place=component.place))
+                self.cluster.faults.extend(faults_of(error, object=component.title, place=component.place, python=True))
                 continue
             for item in made:
                 yield Rendered(finished(item), component.path, component.place)
@@ -103,6 +111,12 @@ class Application(Chart):
         if len(self.node.children) > inside:  # other cdk8s constructs: only then is Node asked to render
             for manifest in super().to_json():
                 yield Rendered(with_sync(manifest), self.path, self.place)
+
+
+def refuse_twin(kind: str, name: str, place: Place, earlier: Place | None) -> None:
+    """Raises Faults when there is an `earlier` one: constructs of one name cannot stand side by side."""
+    if earlier is not None:
+        raise Faults([Fault(f"is made twice, first at {earlier}", f'{kind} "{name}"', "", "rename one", place)])
 
 
 def finished(made: KubernetesObject) -> Manifest:
@@ -115,7 +129,8 @@ def with_sync(manifest: Manifest) -> Manifest:
     group, slash, _ = manifest["apiVersion"].rpartition("/")
     group = group if slash else ""
     kind = manifest["kind"]
-    annotations = manifest["metadata"].setdefault("annotations", {})
+    metadata = manifest["metadata"]
+    annotations = metadata["annotations"] = metadata.get("annotations") or {}
     annotations.setdefault(waves.WAVE_ANNOTATION, str(waves.wave(group, kind)))
     if options := waves.sync_options(group, kind):
         annotations.setdefault(waves.OPTIONS_ANNOTATION, options)

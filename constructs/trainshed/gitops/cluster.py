@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from constructs import Construct
 
 from trainshed import naming
-from trainshed.faults import Fault, Faults
-from trainshed.gitops.application import Access, Application, Rendered, finished
+from trainshed.faults import Fault, Faults, Place
+from trainshed.gitops.application import Access, Application, Rendered, finished, refuse_twin
 from trainshed.gitops.argocd import argocd_objects
 from trainshed.gitops.component import Component, calling_place
 from trainshed.gitops.layout import identity
-from trainshed.gitops.names import ARGOCD, PLATFORM
+from trainshed.gitops.names import ARGOCD
 
 if TYPE_CHECKING:
     from trainshed.gitops.app import App
+
+C = TypeVar("C")
 
 
 class Cluster(Construct):
@@ -26,17 +28,22 @@ class Cluster(Construct):
     """
 
     def __init__(self, scope: App, name: str, *, server: str = "https://kubernetes.default.svc") -> None:
+        place = calling_place()
+        refuse_twin("Cluster", name, place, next((one.place for one in scope.clusters if one.id == name), None))
         super().__init__(scope, name)
         self.app = scope
         self.scope = scope
-        self.id = name
+        self.id: str = name
         self.path = name
         self.server = server
-        self.place = calling_place()
+        self.place: Place = place
         self.faults: list[Fault] = []
         self.components: list[Component] = []
+        self._by_class: dict[type, list[Component]] = {}
+        self._first: dict[str, Component] = {}
         self.paths: dict[str, Component] = {}
         self.applications: dict[str, Application] = {}
+        self.granted: dict[str, Access] = {}
         scope.add(self)
         if error := naming.dns1123_label_error(name):
             self.report(Fault(error, f'Cluster "{name}"', "name", place=self.place))
@@ -54,6 +61,16 @@ class Cluster(Construct):
     def add(self, component: Component) -> None:
         """Called by each component as it is made."""
         self.components.append(component)
+        for kind in type(component).__mro__:
+            self._by_class.setdefault(kind, []).append(component)
+
+    def all_of(self, kind: type[C]) -> Sequence[C]:
+        """The components of a class and of those below it, in the order they were made."""
+        return cast("list[C]", self._by_class.get(kind, []))
+
+    def is_first(self, key: str, component: Component) -> bool:
+        """Whether `component` is the first to claim `key`: what it makes is then shared by those that come later."""
+        return self._first.setdefault(key, component) is component
 
     def add_application(self, application: Application) -> None:
         """Called by each application as it is made."""
@@ -63,10 +80,14 @@ class Cluster(Construct):
         """Collects a mistake; `render()` raises them all."""
         self.faults.append(fault)
 
-    def application(self, name: str, access: Access | None = None) -> Application:
+    def grant(self, name: str, access: Access) -> None:
+        """Says what the application called `name` may write, should something be put into it."""
+        self.granted.setdefault(name, access)
+
+    def application(self, name: str) -> Application:
         """The application called `name`, made on first use. `platform` may write cluster-scoped kinds."""
         if name not in self.applications:
-            Application(self, name, access=access or Access(platform=name in (PLATFORM, ARGOCD)))
+            Application(self, name, access=self.granted.pop(name, None))
         return self.applications[name]
 
     def components_of(self, application: Application) -> list[Component]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -15,6 +15,8 @@ from trainshed.faults import Fault, Place, frame_place
 if TYPE_CHECKING:
     from trainshed.gitops.application import Application
     from trainshed.gitops.cluster import Cluster
+
+Places = Callable[[tuple[int | str, ...]], Place]
 
 _MACHINERY = ("trainshed.", "jsii.", "constructs.", "importlib.")
 
@@ -33,12 +35,15 @@ class Component(Construct):
     def __init__(self, scope: Construct, id: str) -> None:
         self.id = id
         self.place: Place = calling_place()
+        self._places: Places | None = _written_in[-1] if _written_in else None
         self.cluster: Cluster = cluster_of(scope)
         # The kind is part of the construct's id: a tenant and its application, or a run in two forms, share a name.
-        self.path: str = self.cluster.free_path(f"{path_of(scope)}/{type(self).__name__}.{id}", self)
+        path = f"{path_of(scope)}/{type(self).__name__}.{id}"
+        self.path: str = self.cluster.free_path(path, self)
         super().__init__(scope, self.path.rpartition("/")[2])
         self.scope = scope
-        self.cluster.add(self)
+        if self.path == path:  # one that stands in another's place is told already, and judged no further
+            self.cluster.add(self)
 
     def render(self) -> Iterable[KubernetesObject]:
         """The API objects of this component. Called once per synth."""
@@ -69,28 +74,39 @@ class Component(Construct):
         """How messages name this component: `Tenant "high"`."""
         return f'{type(self).__name__} "{self.id}"'
 
-    def fault(self, message: str, *, field: str = "", fix: str = "") -> None:
-        """Reports a mistake at the place where this component was written; the run then writes nothing."""
-        self.cluster.report(Fault(message, self.title, field, fix, self.place))
+    def fault(self, message: str, *, field: str = "", fix: str = "", at: tuple[int | str, ...] = ()) -> None:
+        """Reports a mistake where this component was written; the run then writes nothing. `at`: see `place_of`."""
+        self.cluster.report(Fault(message, self.title, field, fix, self.place_of(*at)))
+
+    def listed(self, given: Iterable[str], field: str) -> list[str]:
+        """`given` as a list; a single string, which would fall apart into letters, is a mistake."""
+        if isinstance(given, str):
+            self.fault(f'is the string "{given}", must be a list', field=field, fix=f'write ["{given}"]')
+            return [given]
+        return list(given)
+
+    def place_of(self, *path: int | str) -> Place:
+        """Where a part of this component was written: the line of that key in a tenant file, otherwise `place`."""
+        return self._places(path) if self._places and path else self.place
 
 
-_written_at: list[Place] = []
+_written_in: list[Places] = []
 
 
 @contextmanager
-def written_at(place: Place) -> Iterator[None]:
-    """Components made in this context stand at `place`: a line of a tenant file rather than of Python."""
-    _written_at.append(place)
+def written_in(places: Places) -> Iterator[None]:
+    """Components made in this context are written in a file, whose keys have `places`; they stand at its `name`."""
+    _written_in.append(places)
     try:
         yield
     finally:
-        _written_at.pop()
+        _written_in.pop()
 
 
 def calling_place() -> Place:
     """The place outside Trainshed and jsii from which the current call came."""
-    if _written_at:
-        return _written_at[-1]
+    if _written_in:
+        return _written_in[-1](("name",))
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_MACHINERY):
         frame = frame.f_back

@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
@@ -17,7 +18,9 @@ from pydantic import ValidationError
 from trainshed.api.explain import faults_of
 from trainshed.faults import Fault, Faults, Place, nearest
 
-_UNEXPECTED = re.compile(r"(?:(\w+)\.__init__|(\w+))\(\) got an unexpected keyword argument '(\w+)'")
+_CALL = re.compile(r"(?:(\w+)\.)?(\w+)\(\) (.+)", re.S)
+_UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
+_MISSING = re.compile(r"missing \d+ required (?:keyword-only|positional) arguments?: (.+)", re.S)
 _HERE = str(Path(__file__).resolve().parent.parent)
 _LIBRARIES = ("site-packages", f"lib{os.sep}python", "<frozen")
 
@@ -41,20 +44,57 @@ def faults_reported() -> Iterator[None]:
         raise SystemExit(1) from None
 
 
-def faults_from_exception(error: Exception) -> list[Fault]:
+def faults_from_exception(error: BaseException) -> list[Fault]:
     """One fault, or one for each problem of a pydantic error, at the innermost line of the person's own code."""
     if isinstance(error, Faults):
         return list(error.faults)
     place = _innermost_place(error.__traceback__)
     if isinstance(error, ValidationError):
-        return faults_of(error, place=place)
+        return faults_of(error, object=error.title, place=place, python=True)
     if isinstance(error, SyntaxError) and error.filename:
         return [Fault(f"{error.msg}", place=Place(error.filename, error.lineno or 0, error.offset or 0))]
-    if isinstance(error, TypeError) and (match := _UNEXPECTED.search(str(error))):
-        owner, word = match[1] or match[2], match[3]
-        fix = nearest(word, _parameters(error.__traceback__))
-        return [Fault(f'has no argument "{word}"', owner, fix=fix, place=place)]
+    if isinstance(error, TypeError) and (match := _CALL.match(str(error))):
+        found = list(_argument_faults(error, match, place))
+        if found:
+            return found
     return [Fault(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__, place=place)]
+
+
+def _argument_faults(error: TypeError, match: re.Match[str], place: Place | None) -> Iterator[Fault]:
+    """A call that does not fit its signature: each argument that is unknown or missing."""
+    called = _constructed(error.__traceback__)
+    title = called.title if called else match[1] or match[2]
+    if unexpected := _UNEXPECTED.search(match[3]):
+        known = called.parameters if called else []
+        fix = nearest(unexpected[1], known) or (f"it has {', '.join(known)}" if known else "")
+        yield Fault("is not an argument", title, unexpected[1], fix, place)
+    elif missing := _MISSING.search(match[3]):
+        for name in re.findall(r"'(\w+)'", missing[1]):
+            yield Fault("is missing", title, name, "add it", place)
+
+
+@dataclass(frozen=True)
+class _Constructed:
+    """The construct that was being made: what messages call it, and the arguments that it takes by name."""
+
+    title: str
+    parameters: list[str]
+
+
+def _constructed(trace: TracebackType | None) -> _Constructed | None:
+    """The innermost one: jsii's metaclass has the class and the call's arguments in its frame."""
+    found = None
+    while trace is not None:
+        local = trace.tb_frame.f_locals
+        cls, given = local.get("cls"), local.get("args")
+        if isinstance(cls, type) and isinstance(given, tuple) and trace.tb_frame.f_code.co_name == "__call__":
+            named = given[1:2] if given else ()
+            title = f'{cls.__name__} "{named[0]}"' if named and isinstance(named[0], str) else cls.__name__
+            parameters = inspect.signature(cls.__init__).parameters  # type: ignore[misc]  # the class itself is asked
+            known = [name for name in parameters if name not in ("self", "scope", "id")]
+            found = _Constructed(title, known)
+        trace = trace.tb_next
+    return found
 
 
 def _innermost_place(trace: TracebackType | None) -> Place | None:
@@ -71,14 +111,3 @@ def _column(trace: TracebackType) -> int:
     positions = list(trace.tb_frame.f_code.co_positions())
     column = positions[trace.tb_lasti // 2][2] if trace.tb_lasti // 2 < len(positions) else None
     return (column or 0) + 1
-
-
-def _parameters(trace: TracebackType | None) -> list[str]:
-    """The parameters of the constructor that was called: jsii's metaclass has the class in its frame."""
-    found: list[str] = []
-    while trace is not None:
-        cls = trace.tb_frame.f_locals.get("cls")
-        if isinstance(cls, type):
-            found = [name for name in inspect.signature(cls).parameters if name not in ("scope", "id")]
-        trace = trace.tb_next
-    return found

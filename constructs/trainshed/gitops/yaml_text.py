@@ -96,15 +96,18 @@ def _emit_mapping(mapping: Mapping[str, Any], emit: _Emit) -> None:
 
 
 def _emit_value(value: Any, emit: _Emit) -> None:
-    if isinstance(value, str):
-        emit(_value_events.get(value) or _value_event(value))
-    elif isinstance(value, Mapping):
+    kind = type(value)
+    if kind is dict:
         _emit_mapping(value, emit)
-    elif isinstance(value, list | tuple):
+    elif kind is str or isinstance(value, str):
+        emit(_value_events.get(value) or _value_event(value))
+    elif kind is list or isinstance(value, list | tuple):
         emit(_SEQUENCE_START)
         for item in value:
             _emit_value(item, emit)
         emit(_SEQUENCE_END)
+    elif isinstance(value, Mapping):
+        _emit_mapping(value, emit)
     else:
         emit(ScalarEvent(None, None, (True, True), _other_text(value)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,9 +10,9 @@ from pydantic import Field, ValidationError
 
 from trainshed.api.explain import faults_of
 from trainshed.api.types import DnsLabel
-from trainshed.faults import Fault, Faults, nearest
+from trainshed.faults import Fault, Faults, Place, nearest, shown_path
 from trainshed.gitops.cluster import Cluster
-from trainshed.gitops.component import written_at
+from trainshed.gitops.component import calling_place, written_in
 from trainshed.inputs.yaml_file import YamlFile, read_yaml
 from trainshed.tenancy.kueue import Cohort
 from trainshed.tenancy.pool import NodePool
@@ -27,20 +27,49 @@ class TenantFile(TenantSpec):
     name: Annotated[DnsLabel, Field(description="The tenant's name; the file is called after it.")]
 
 
-def load_tenants(cluster: Cluster, folder: str | Path) -> dict[str, Tenant]:
+class Tenants(dict[str, Tenant]):
+    """Tenants by name. Asking for one whose file has faults raises these; for one without a file, a Fault that says so.
+
+    So a stack that goes on with a tenant adds no second message to what is told about its file.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+        self.faulty: dict[str, Faults] = {}
+        self.no_folder: Faults | None = None
+
+    def __missing__(self, name: str) -> Tenant:
+        if told := self.no_folder or self.faulty.get(name):
+            raise told
+        known = sorted((*self, *self.faulty))
+        fix = nearest(name, known) or (f"it has {', '.join(known)}" if known else f"write {name}.yaml there")
+        raise Faults([Fault(f'{shown_path(str(self.folder))} has no tenant "{name}"', fix=fix, place=calling_place())])
+
+
+def load_tenants(cluster: Cluster, folder: str | Path) -> Tenants:
     """Makes a Tenant for each `*.yaml` in `folder`, in the order of their names; returns them by name.
 
     Node pools and cohorts are those of `cluster`, so make them before. Every fault of every file is reported to the
     cluster with its line and column; a file with faults makes no tenant.
     """
-    tenants: dict[str, Tenant] = {}
-    for path in sorted(Path(folder).glob("*.yaml")):
-        try:
-            tenant = _load(cluster, path)
-        except Faults as found:
-            cluster.faults.extend(found.faults)
+    tenants = Tenants(Path(folder))
+    if not tenants.folder.is_dir():
+        told = f"{shown_path(str(folder))} is no folder"
+        tenants.no_folder = Faults([Fault(told, fix="make it, with a file for each tenant", place=calling_place())])
+        cluster.faults.extend(tenants.no_folder.faults)
+        return tenants
+    for path in sorted(tenants.folder.iterdir()):
+        if path.suffix == ".yml":
+            fault = Fault("is not read: tenant files end in .yaml", fix=f"call it {path.stem}.yaml")
+            cluster.report(fault.at(Place(str(path))))
+        if path.suffix != ".yaml":
             continue
-        tenants[tenant.id] = tenant
+        try:
+            tenants[path.stem] = _load(cluster, path)
+        except Faults as found:
+            tenants.faulty[path.stem] = found
+            cluster.faults.extend(found.faults)
     return tenants
 
 
@@ -59,7 +88,7 @@ def _load(cluster: Cluster, path: Path) -> Tenant:
         faults.append(Fault(message, title, "name", f"call the file {spec.name}.yaml", read.place(("name",))))
     if faults:
         raise Faults(faults)
-    with written_at(read.place(("name",))):
+    with written_in(read.place):
         return Tenant(cluster, spec.name, **_arguments(cluster, spec))
 
 
@@ -108,9 +137,9 @@ def _unknown(
     return Fault(f'cluster "{cluster.id}" has no {what} "{name}"', title, field, fix, read.place(path))
 
 
-def _pools(cluster: Cluster) -> list[NodePool]:
-    return [component for component in cluster.components if isinstance(component, NodePool)]
+def _pools(cluster: Cluster) -> Sequence[NodePool]:
+    return cluster.all_of(NodePool)
 
 
-def _cohorts(cluster: Cluster) -> list[Cohort]:
-    return [component for component in cluster.components if isinstance(component, Cohort)]
+def _cohorts(cluster: Cluster) -> Sequence[Cohort]:
+    return cluster.all_of(Cohort)

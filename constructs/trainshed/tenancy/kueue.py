@@ -17,6 +17,7 @@ from trainshed.tenancy.external import External, name_of, same_cluster
 from trainshed.tenancy.pool import Claimant, NodePool
 from trainshed.tenancy.queue_ref import QueueRef
 from trainshed.tenancy.quotas import PoolQuota, resource_groups
+from trainshed.tenancy.references import by_pool, lendable
 from trainshed.tenancy.shares import Resources, Share
 
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
@@ -48,16 +49,16 @@ class Cohort(Claimant):
         self.name = id
         self.parent = parent
         self.weight = fair_sharing_weight
-        self.quota = pool_amounts(self, quota or {})
-        same_cluster(self, parent, "parent")
+        self.quota = by_pool(self, quota, "quota")
+        same_cluster(self, parent, "parent", "Cohort")
 
     def claims(self) -> Mapping[str, Resources]:
         """What the cohort owns by itself."""
-        return self.quota
+        return amounts(self.quota)
 
     def render(self) -> Iterable[KubernetesObject]:
         """One Cohort."""
-        groups = resource_groups({pool: PoolQuota(amounts) for pool, amounts in self.quota.items()})
+        groups = resource_groups({pool: PoolQuota(owned) for pool, owned in amounts(self.quota).items()})
         yield api.Cohort(
             metadata=ObjectMeta(name=self.name),
             spec=api.CohortSpec(
@@ -71,9 +72,9 @@ class Cohort(Claimant):
 class ClusterQueue(Claimant):
     """Quota over node pools. `quota`, `borrow` and `lend` map pools to shares.
 
-    Limits that are not given are not written: in a cohort that means everything may be borrowed and lent.
-    `namespaces` names who may use it (None: every namespace). For what this does not say, pass a `spec`, which then
-    stands alone.
+    Limits that are not given are not written: in a cohort that means everything may be borrowed and lent. Of a pool
+    that is only borrowed from, nothing is owned. `namespaces` names who may use it (None: every namespace). For what
+    this does not say, pass a `spec`, which then stands alone.
     """
 
     def __init__(
@@ -96,32 +97,40 @@ class ClusterQueue(Claimant):
         super().__init__(scope, id)
         self.name = id
         self.spec = spec
-        self.quota = pool_amounts(self, quota or {})
-        self.borrow = pool_amounts(self, borrow or {})
-        self.lend = pool_amounts(self, lend or {})
-        self.namespaces = namespaces
+        self.quota = by_pool(self, quota, "quota")
+        self.borrow = by_pool(self, borrow, "borrow")
+        self.lend = lendable(self, by_pool(self, lend, "lend"), self.quota)
+        self.namespaces = None if namespaces is None else self.listed(namespaces, "namespaces")
         self.cohort = cohort
         self.queueing_strategy = queueing_strategy
         self.preemption = preemption
         self.admission_checks = list(admission_checks)
         self.weight = fair_sharing_weight
         self.stop_policy = stop_policy
-        same_cluster(self, cohort, "cohort")
+        same_cluster(self, cohort, "cohort", "Cohort")
         for check in self.admission_checks:
-            same_cluster(self, check, "admission_checks")
+            same_cluster(self, check, "admission_checks", "AdmissionCheck")
+        if spec is not None and (quota or borrow or lend or cohort or namespaces or admission_checks):
+            self.fault("stands alone, but quota or another argument is given too", field="spec", fix="pass one of them")
+        if cohort is None:
+            self._refuse_limits()
 
     def claims(self) -> Mapping[str, Resources]:
         """Nominal quota by pool."""
-        return self.quota
+        if self.spec is None:
+            return amounts(self.quota)
+        flavors = [flavor for group in self.spec.resource_groups or [] for flavor in group.flavors]
+        return {flavor.name: {quota.name: quota.nominal_quota for quota in flavor.resources} for flavor in flavors}
 
     def render(self) -> Iterable[KubernetesObject]:
         """One ClusterQueue."""
         yield api.ClusterQueue(metadata=ObjectMeta(name=self.name), spec=self.spec or self._spec())
 
     def _spec(self) -> api.ClusterQueueSpec:
-        quotas = {
-            pool: PoolQuota(amounts, self.borrow.get(pool), self.lend.get(pool)) for pool, amounts in self.quota.items()
-        }
+        owned, borrowed, lent = amounts(self.quota), amounts(self.borrow), amounts(self.lend)
+        for pool in self.borrow:
+            owned.setdefault(pool.name, dict.fromkeys(pool.per_node, Quantity(0)))
+        quotas = {pool: PoolQuota(nominal, borrowed.get(pool), lent.get(pool)) for pool, nominal in owned.items()}
         checks = [api.AdmissionCheckStrategyRule(name=name_of(check)) for check in self.admission_checks]
         return api.ClusterQueueSpec(
             resource_groups=resource_groups(quotas) or None,
@@ -133,6 +142,13 @@ class ClusterQueue(Claimant):
             stop_policy=self.stop_policy,
             fair_sharing=fair_sharing(self.weight),
         )
+
+    def _refuse_limits(self) -> None:
+        """Kueue 0.19.2: there is nobody to borrow from or to lend to outside a cohort."""
+        for field, limits in (("borrow", self.borrow), ("lend", self.lend)):
+            if limits:
+                self.fault("is set, but the queue is in no cohort", field=field, fix="name a cohort or leave it out")
+        self.borrow, self.lend = {}, {}
 
 
 class LocalQueue(Component):
@@ -157,7 +173,7 @@ class LocalQueue(Component):
         self.runs = runs
         self.stop_policy = stop_policy
         self.weight = fair_sharing_weight
-        same_cluster(self, cluster_queue, "cluster_queue")
+        same_cluster(self, cluster_queue, "cluster_queue", "ClusterQueue")
 
     @property
     def ref(self) -> QueueRef:
@@ -194,10 +210,8 @@ class WorkloadPriorityClass(Component):
         )
 
 
-def pool_amounts(component: Component, shares: Mapping[NodePool, Share]) -> dict[str, Resources]:
-    """Shares as amounts by pool name; a pool of another cluster is a fault."""
-    for pool in shares:
-        same_cluster(component, pool, "quota")
+def amounts(shares: Mapping[NodePool, Share]) -> dict[str, Resources]:
+    """Shares as amounts, by pool name."""
     return {pool.name: share.of(pool.per_node) for pool, share in shares.items()}
 
 

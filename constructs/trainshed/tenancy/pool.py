@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import ClassVar, Final
 
 from constructs import Construct
 
@@ -24,13 +24,14 @@ LEVEL_LABELS: Final = {
     "zone": "topology.kubernetes.io/zone",
     "region": "topology.kubernetes.io/region",
 }
-_OUR_LEVELS: Final = "topology.trainshed.dev/"
+OUR_LEVELS: Final = "topology.trainshed.dev/"
+_ZERO: Final = Quantity(0)
 
 
 def level_label(level: str) -> str:
     """The node label of a topology level: `host` → `kubernetes.io/hostname`, `rack` → `topology.trainshed.dev/rack`;
     a full label key is taken as it is."""
-    return level if "/" in level else LEVEL_LABELS.get(level, _OUR_LEVELS + level)
+    return level if "/" in level else LEVEL_LABELS.get(level, OUR_LEVELS + level)
 
 
 class NodePool(Component):
@@ -61,11 +62,14 @@ class NodePool(Component):
         self.per_node: Resources = self._quantities(per_node)
         self.labels = dict(labels or {})
         self.taints = list(taints)
-        self.levels = [level_label(level) for level in topology]
+        self.levels = [level_label(level) for level in self.listed(topology, "topology")]
         self.tolerate = tolerate
         self.flavor = flavor
-        if nodes < 0:
-            self.fault(f"{nodes} is negative", field="nodes", fix="write 0 or more")
+        if not isinstance(nodes, int) or nodes < 0:
+            self.fault(f"is {nodes!r}, must be a whole number from 0", field="nodes", fix="count the machines")
+            self.nodes = 0
+        if not per_node:
+            self.fault("is empty", field="per_node", fix='write for example {"cpu": 96, "memory": "400G"}')
 
     @property
     def capacity(self) -> Resources:
@@ -99,21 +103,20 @@ class NodePool(Component):
 
     def validate(self) -> Iterable[Fault]:
         """Guarantees are promises: their sum may not exceed what the pool has."""
-        claimed: Resources = {}
-        for component in self.cluster.components:
-            claim = component.claims().get(self.name, {}) if isinstance(component, Claimant) else {}
-            for resource, amount in claim.items():
-                capacity = self.capacity.get(resource, Quantity(0))
-                before = claimed.get(resource, Quantity(0))
-                claimed[resource] = before + amount
-                if amount and claimed[resource] > capacity:
-                    yield Fault(
-                        f"guarantees {amount} of {resource} in pool {self.name}, where {capacity - before} of "
-                        f"{capacity} ({self.nodes} nodes x {self.per_node.get(resource, 0)}) are left",
-                        component.title,
-                        fix="guarantee less, or let it borrow",
-                        place=component.place,
-                    )
+        capacity, claimed = self.capacity, dict[str, Quantity]()
+        for component in self.cluster.all_of(Claimant):
+            claim = component.claims().get(self.name, {})
+            left = {name: max(capacity.get(name, _ZERO) - claimed.get(name, _ZERO), _ZERO) for name in claim}
+            claimed.update((name, claimed.get(name, _ZERO) + amount) for name, amount in claim.items())
+            if over := [name for name, amount in claim.items() if amount > left[name]]:
+                asked, there = (", ".join(f"{of[name]} {name}" for name in over) for of in (claim, left))
+                yield Fault(
+                    f'promises {asked} of pool "{self.name}" ({self.nodes} nodes), which has {there} left',
+                    component.title,
+                    component.claim_field,
+                    "promise less, or let it borrow",
+                    component.place_of(component.claim_field, self.name),
+                )
 
     def _quantities(self, given: Mapping[str, str | int | Quantity]) -> Resources:
         known: Resources = {}
@@ -130,6 +133,9 @@ class NodePool(Component):
 
 class Claimant(Component):
     """A component that promises quota out of node pools."""
+
+    #: The argument that promises it.
+    claim_field: ClassVar[str] = "quota"
 
     def claims(self) -> Mapping[str, Resources]:
         """Nominal quota by pool name."""

@@ -15,7 +15,8 @@ _ZERO: Final = Quantity(0)
 
 @dataclass(frozen=True)
 class PoolQuota:
-    """Quota in one pool. `borrow` or `lend` None: no limit is written; a mapping limits what it names, the rest to 0."""
+    """Quota in one pool. `borrow` or `lend` None: no limit is written; a mapping limits what it names and all else to
+    0."""
 
     nominal: Resources
     borrow: Resources | None = None

@@ -29,7 +29,7 @@ class Share(Model):
             yield Broken("", "needs either nodes or resources", 'write for example "nodes: 3"')
         for name, amount in (self.resources or {}).items():
             if amount < Quantity(0):
-                yield Broken(f"resources.{name}", f"{amount} is negative", "write 0 or more")
+                yield Broken(f"resources[{name}]", f"{amount} is negative", "write 0 or more")
 
     def of(self, per_node: Mapping[str, Quantity]) -> Resources:
         """The amounts this share stands for, in a pool whose nodes offer `per_node` each."""
@@ -44,8 +44,11 @@ def nodes(count: int) -> Share:
 
 
 def resources(**amounts: str | int | Quantity) -> Share:
-    """Explicit amounts; a name with other characters is given as `resources(**{"nvidia.com/gpu": 24})`."""
-    return Share(resources={name: Quantity(amount) for name, amount in amounts.items()})
+    """Explicit amounts; a name with other characters is given as `resources(**{"nvidia.com/gpu": 24})`.
+
+    Raises pydantic.ValidationError for what is no quantity, and for a negative one.
+    """
+    return Share.model_validate({"resources": amounts})
 
 
 def ordered(names: set[str]) -> list[str]:

@@ -81,4 +81,7 @@ class TenantSpec(Model):
         if isinstance(self.lend, dict):
             for pool in self.lend:
                 if pool not in self.guarantee:
-                    yield Broken(f"lend.{pool}", "nothing of this pool is guaranteed, so nothing can be lent")
+                    yield Broken(f"lend.{pool}", "is lent, but nothing of this pool is guaranteed", "leave it out")
+        for name, amount in self.container_defaults.items():
+            if amount < Quantity(0):
+                yield Broken(f"containerDefaults[{name}]", f"{amount} is negative", "write 0 or more")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from constructs import Construct
 from pydantic import ValidationError
@@ -12,15 +12,20 @@ from trainshed.api.base import KubernetesObject
 from trainshed.api.explain import faults_of
 from trainshed.faults import Fault, nearest
 from trainshed.gitops.application import Access
+from trainshed.gitops.names import ARGOCD, PLATFORM
 from trainshed.quantity import Quantity
 from trainshed.tenancy.external import External, name_of, same_cluster
 from trainshed.tenancy.kueue import Cohort
 from trainshed.tenancy.pool import Claimant, NodePool
 from trainshed.tenancy.queue_ref import QueueRef
+from trainshed.tenancy.references import by_pool, lendable
 from trainshed.tenancy.shares import Resources, Share
 from trainshed.tenancy.spec import PodSecurity, TenantSpec, WorkloadKind
 from trainshed.tenancy.tenant_objects import allowed_kinds, tenant_objects
 from trainshed.tenancy.tiers import TIERS, declared_classes, ensure_tier
+
+#: Applications that are not a tenant's: a tenant of that name would get their rights, or lose them theirs.
+RESERVED: Final = (PLATFORM, ARGOCD, "runs")
 
 
 class Tenant(Claimant):
@@ -30,6 +35,8 @@ class Tenant(Claimant):
 
     Amounts are per node pool: `nodes(3)`, or `resources(cpu=96, …)`. See `TenantSpec` for each argument's meaning.
     """
+
+    claim_field = "guarantee"
 
     def __init__(
         self,
@@ -51,26 +58,29 @@ class Tenant(Claimant):
     ) -> None:
         super().__init__(scope, id)
         self.spec: TenantSpec | None = None
-        self.namespaces = list(namespaces)
+        self.namespaces = self.listed(namespaces, "namespaces")
         self.per_node: dict[str, Resources] = {}
         self.guaranteed: dict[str, Resources] = {}
-        same_cluster(self, cohort, "cohort")
+        same_cluster(self, cohort, "cohort", "Cohort")
+        owned = by_pool(self, guarantee, "guarantee")
         given: dict[str, Any] = {
             "namespaces": self.namespaces,
-            "guarantee": self._by_name(guarantee, "guarantee"),
-            "owners": list(owners),
+            "guarantee": self._by_name(owned),
+            "owners": self.listed(owners, "owners"),
             "cohort": name_of(cohort) if cohort else None,
-            "borrow": self._by_name(borrow or {}, "borrow"),
-            "lend": lend if isinstance(lend, str) else self._by_name(lend, "lend"),
+            "borrow": self._by_name(by_pool(self, borrow, "borrow", "unlimited")),
+            "lend": lend
+            if isinstance(lend, str)
+            else self._by_name(lendable(self, by_pool(self, lend, "lend"), owned)),
             "priority": priority,
-            "workload_kinds": list(workload_kinds),
+            "workload_kinds": self.listed(workload_kinds, "workload_kinds"),
             "pod_security": pod_security,
             "cluster_queue": cluster_queue,
             "local_queue": local_queue,
         }
         if container_defaults is not None:
             given["container_defaults"] = dict(container_defaults)
-        self._adopt(given)
+        self._adopt(given, emptied=bool(guarantee and not owned))
 
     @property
     def name(self) -> str:
@@ -99,27 +109,31 @@ class Tenant(Claimant):
         if priority and priority not in (known := declared_classes(self.cluster)):
             choices = sorted({*known, *TIERS})
             hint = nearest(priority, choices) or f"the cluster has {', '.join(choices)}"
-            yield Fault(f'"{priority}" is no WorkloadPriorityClass', self.title, "priority", hint, self.place)
+            place = self.place_of("priority")
+            yield Fault(f'"{priority}" is no WorkloadPriorityClass', self.title, "priority", hint, place)
 
     def render(self) -> Iterable[KubernetesObject]:
         """Everything of the tenant but its runs."""
         if self.spec is not None:
             yield from tenant_objects(self.id, self.spec, self.per_node)
 
-    def _adopt(self, given: dict[str, Any]) -> None:
+    def _adopt(self, given: dict[str, Any], *, emptied: bool) -> None:
         try:
             self.spec = TenantSpec.model_validate(given)
         except ValidationError as error:
-            for fault in faults_of(error, object=self.title, place=self.place, model=TenantSpec):
-                self.cluster.report(fault)
+            for fault in faults_of(error, object=self.title, place=self.place, model=TenantSpec, python=True):
+                if not (emptied and fault.field == "guarantee"):  # what emptied it is told already
+                    self.cluster.report(fault)
             return
+        if self.id in RESERVED:
+            told = f'"{self.id}" is an application that is no tenant\'s, as are {", ".join(RESERVED)}'
+            self.fault(told, field="name", fix="choose another name", at=("name",))
         self.guaranteed = {pool: share.of(self.per_node[pool]) for pool, share in self.spec.guarantee.items()}
-        self.cluster.application(self.id, Access(list(self.spec.namespaces), allowed_kinds(self.spec)))
+        access = Access(list(self.spec.namespaces), allowed_kinds(self.spec), place=self.place)
+        self.cluster.grant(self.id, access)
         if self.spec.priority:
             ensure_tier(self, self.spec.priority)
 
-    def _by_name(self, shares: Mapping[NodePool, Any], field: str) -> dict[str, Any]:
-        for pool in shares:
-            same_cluster(self, pool, field)
-            self.per_node[pool.name] = pool.per_node
+    def _by_name(self, shares: Mapping[NodePool, Any]) -> dict[str, Any]:
+        self.per_node.update((pool.name, pool.per_node) for pool in shares)
         return {pool.name: share for pool, share in shares.items()}

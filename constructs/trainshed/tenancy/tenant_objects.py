@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Final
 
 from trainshed.api.base import KubernetesObject, ObjectMeta
 from trainshed.api.core.limit_range import LimitRange, LimitRangeItem, LimitRangeSpec
 from trainshed.api.kueue import ClusterQueue, ClusterQueuePreemption, ClusterQueueSpec, LocalQueue, LocalQueueSpec
 from trainshed.api.rbac import PolicyRule, Role, RoleBinding, RoleRef, Subject
+from trainshed.quantity import Quantity
 from trainshed.tenancy.kueue import selects
 from trainshed.tenancy.namespace import namespace_object
 from trainshed.tenancy.quotas import PoolQuota, resource_groups
 from trainshed.tenancy.shares import Resources
-from trainshed.tenancy.spec import TenantSpec
+from trainshed.tenancy.spec import TenantSpec, WorkloadKind
 
 TENANT_LABEL: Final = "trainshed.dev/tenant"
 _RBAC: Final = "rbac.authorization.k8s.io"
@@ -42,13 +44,14 @@ def tenant_objects(tenant: str, spec: TenantSpec, per_node: Mapping[str, Resourc
     """Namespaces, ClusterQueue, LocalQueues, RBAC and LimitRanges of a tenant, in the order people read them."""
     cluster_queue = spec.cluster_queue or tenant
     yield _cluster_queue(cluster_queue, spec, per_node)
+    limits = _limits(spec)
     for namespace in spec.namespaces:
         yield namespace_object(namespace, spec.pod_security, {TENANT_LABEL: tenant})
         yield LocalQueue(
             metadata=ObjectMeta(name=spec.local_queue or tenant, namespace=namespace),
             spec=LocalQueueSpec(cluster_queue=cluster_queue),
         )
-        yield _limit_range(namespace, spec)
+        yield LimitRange(metadata=ObjectMeta(name="container-defaults", namespace=namespace), spec=limits)
         yield _role(namespace, tenant, spec)
         if spec.owners:
             yield _role_binding(namespace, tenant, spec)
@@ -76,7 +79,7 @@ def _quotas(spec: TenantSpec, per_node: Mapping[str, Resources]) -> dict[str, Po
 
 def _pool_quota(pool: str, spec: TenantSpec, per_node: Resources) -> PoolQuota:
     share = spec.guarantee.get(pool)
-    nominal = share.of(per_node) if share else dict.fromkeys(per_node, next(iter(per_node.values())) * 0)
+    nominal = share.of(per_node) if share else dict.fromkeys(per_node, Quantity(0))
     if spec.cohort is None:
         return PoolQuota(nominal)
     borrow = spec.borrow.get(pool)
@@ -87,28 +90,27 @@ def _pool_quota(pool: str, spec: TenantSpec, per_node: Resources) -> PoolQuota:
     return PoolQuota(nominal, borrowable, lent.of(per_node) if lent else {})
 
 
-def _limit_range(namespace: str, spec: TenantSpec) -> LimitRange:
-    defaults = LimitRangeItem(
-        type="Container", default=spec.container_defaults, default_request=spec.container_defaults
-    )
-    return LimitRange(
-        metadata=ObjectMeta(name="container-defaults", namespace=namespace), spec=LimitRangeSpec(limits=[defaults])
-    )
+def _limits(spec: TenantSpec) -> LimitRangeSpec:
+    amounts = spec.container_defaults
+    return LimitRangeSpec(limits=[LimitRangeItem(type="Container", default=amounts, default_request=amounts)])
 
 
 def _role(namespace: str, tenant: str, spec: TenantSpec) -> Role:
+    rules = list(_rules(tuple(spec.workload_kinds)))
+    return Role(metadata=ObjectMeta(name=f"{tenant}-owner", namespace=namespace), rules_=rules)
+
+
+@cache  # most tenants run the same kinds of workload
+def _rules(workload_kinds: tuple[WorkloadKind, ...]) -> tuple[PolicyRule, ...]:
     run = ["create", "delete", "get", "list", "patch", "update", "watch"]
     look = ["get", "list", "watch"]
-    rules = [
-        PolicyRule(api_groups=[group], resources=list(names), verbs=run)
-        for group, names in (WORKLOADS[kind] for kind in spec.workload_kinds)
-    ]
-    rules += [
+    workloads = (WORKLOADS[kind] for kind in workload_kinds)
+    return (
+        *(PolicyRule(api_groups=[group], resources=list(names), verbs=run) for group, names in workloads),
         PolicyRule(api_groups=[""], resources=["configmaps", "persistentvolumeclaims", "services"], verbs=run),
         PolicyRule(api_groups=[""], resources=["pods", "pods/log", "events"], verbs=look),
         PolicyRule(api_groups=["kueue.x-k8s.io"], resources=["localqueues", "workloads"], verbs=look),
-    ]
-    return Role(metadata=ObjectMeta(name=f"{tenant}-owner", namespace=namespace), rules_=rules)
+    )
 
 
 def _role_binding(namespace: str, tenant: str, spec: TenantSpec) -> RoleBinding:

@@ -19,6 +19,7 @@ from trainshed.gitops.yaml_text import to_yaml
 from trainshed.quantity import Quantity
 from trainshed.tenancy.external import External, name_of, same_cluster
 from trainshed.tenancy.pool import Claimant, NodePool
+from trainshed.tenancy.references import by_pool
 from trainshed.tenancy.shares import Resources, Share, total
 
 ROOT: Final = "root"
@@ -29,6 +30,8 @@ KNOWN_ACTIONS: Final = (*ACTIONS, "gangpreempt", "gangreclaim", "shuffle")
 class VolcanoQueue(Claimant):
     """A Volcano Queue. `capability` caps it, `guarantee` is never lent, `deserved` is lent and taken back (capacity
     plugin); each maps node pools to shares. A queue with children takes no jobs."""
+
+    claim_field = "deserved"
 
     def __init__(
         self,
@@ -46,17 +49,15 @@ class VolcanoQueue(Claimant):
     ) -> None:
         super().__init__(scope, id)
         self.name = id
-        self.capability = capability or {}
-        self.guarantee = guarantee or {}
-        self.deserved = deserved or {}
+        self.capability = by_pool(self, capability, "capability")
+        self.guarantee = by_pool(self, guarantee, "guarantee")
+        self.deserved = by_pool(self, deserved, "deserved")
         self.parent = parent
         self.weight = weight
         self.priority = priority
         self.reclaimable = reclaimable
         self.runs = runs
-        same_cluster(self, parent, "parent")
-        for pool in (*self.capability, *self.guarantee, *self.deserved):
-            same_cluster(self, pool, "capability")
+        same_cluster(self, parent, "parent", "VolcanoQueue")
 
     @property
     def depth(self) -> int:
@@ -67,8 +68,14 @@ class VolcanoQueue(Claimant):
         """What is guaranteed or deserved, by pool; a child's part is its parent's."""
         if self.parent is not None:
             return {}
-        promised = {**self.deserved, **self.guarantee}
-        return {pool.name: share.of(pool.per_node) for pool, share in promised.items()}
+        pools = dict.fromkeys((*self.guarantee, *self.deserved))
+        return {pool.name: self._promised(pool) for pool in pools}
+
+    def _promised(self, pool: NodePool) -> Resources:
+        """Of each resource the larger one: what is deserved includes what is guaranteed."""
+        shares = [share.of(pool.per_node) for share in (self.guarantee.get(pool), self.deserved.get(pool)) if share]
+        names = dict.fromkeys(name for share in shares for name in share)
+        return {name: max(share[name] for share in shares if name in share) for name in names}
 
     def render(self) -> Iterable[KubernetesObject]:
         """One Queue, with every default written out: Volcano's webhooks fill them in on creation only."""

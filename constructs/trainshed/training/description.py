@@ -113,22 +113,22 @@ class Training(Model):
                 f"write {self.gpus_per_node}, or leave it out",
             )
         if self.gpu_resource in self.resources:
-            yield Broken(f"resources.{self.gpu_resource}", "GPUs are given as gpusPerNode", "leave it out of resources")
+            yield Broken(f"resources[{self.gpu_resource}]", "is given as gpus_per_node already", "leave it out")
         yield from self._amount_rules()
         yield from self._mount_rules()
         for name in self.env:
             if name in RESERVED_ENV:
-                yield Broken(f"env.{name}", "is set by the torchrun wiring", "leave it out")
+                yield Broken(f"env[{name}]", "is set by the torchrun wiring", "leave it out")
 
     def _amount_rules(self) -> Iterator[Broken]:
         for name, amount in self.resources.items():
             if amount <= Quantity(0):
-                yield Broken(f"resources.{name}", f"{amount} is not above 0", "write what a node needs")
+                yield Broken(f"resources[{name}]", f"{amount} is not above 0", "write what a node needs")
             elif name not in ("cpu", "memory") and "/" in name and not amount.is_whole():
-                yield Broken(f"resources.{name}", f"{amount} is not a whole number", "devices are counted whole")
+                yield Broken(f"resources[{name}]", f"{amount} is not a whole number", "devices are counted whole")
         memory = self.resources.get("memory")
         if memory is None:
-            yield Broken("resources.memory", "is missing", 'write what a node needs, such as "360G"')
+            yield Broken("resources[memory]", "is missing", 'write what a node needs, such as "360G"')
         elif self.shm >= memory:
             yield Broken(
                 "sharedMemory",
@@ -136,7 +136,7 @@ class Training(Model):
                 "give less than the memory",
             )
         if "cpu" not in self.resources:
-            yield Broken("resources.cpu", "is missing", 'write what a node needs, such as "88"')
+            yield Broken("resources[cpu]", "is missing", 'write what a node needs, such as "88"')
 
     def _mount_rules(self) -> Iterator[Broken]:
         seen: dict[str, str] = {"/dev/shm": "shared memory", "/tmp": "the temporary directory"}

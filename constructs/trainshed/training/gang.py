@@ -20,14 +20,17 @@ from trainshed.api.meta import TemplateMeta
 _DISRUPTED = PodFailurePolicyOnPodConditionsPattern(type="DisruptionTarget", status="True")
 
 
-def gang_failure_policy(retries: int) -> FailurePolicy:
-    """The JobSet's side: `retries` restarts after failures of its own, any number after disruptions."""
+def gang_failure_policy(retries: int, *, deadline: bool = False) -> FailurePolicy:
+    """The JobSet's side: `retries` restarts after failures of its own, any number after disruptions, and none once the
+    Job's own `deadline` is over, which would start again with each restart."""
     disruption = FailurePolicyRule(
         name="disruption",
         action="RestartJobSetAndIgnoreMaxRestarts",
         on_job_failure_reasons=["PodFailurePolicy"],
     )
-    return FailurePolicy(max_restarts=retries, restart_strategy="BlockingRecreate", rules_=[disruption])
+    late = FailurePolicyRule(name="deadline", action="FailJobSet", on_job_failure_reasons=["DeadlineExceeded"])
+    rules = [disruption, late] if deadline else [disruption]
+    return FailurePolicy(max_restarts=retries, restart_strategy="BlockingRecreate", rules_=rules)
 
 
 def gang_job(template: PodTemplateSpec, nodes: int | None, labels: dict[str, str] | None = None) -> JobTemplateSpec:

@@ -32,7 +32,7 @@ class JobSet(Run):
             api.JobSet(
                 metadata=ObjectMeta(name=name, namespace=self.namespace, labels=self.queue_labels()),
                 spec=JobSetSpec(
-                    failure_policy=gang_failure_policy(self.training.retries),
+                    failure_policy=gang_failure_policy(self.training.retries, deadline=bool(self.training.deadline)),
                     network=Network(enable_dns_hostnames=True, publish_not_ready_addresses=True),
                     replicated_jobs=[ReplicatedJob(name=NODE, replicas=1, template=job)],
                 ),

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeVar
 
 from constructs import Construct
 
 from trainshed import naming
 from trainshed.api.base import KubernetesObject
-from trainshed.faults import Fault
+from trainshed.faults import Fault, Faults, nearest
 from trainshed.gitops.component import Component
 from trainshed.tenancy.external import same_cluster
 from trainshed.tenancy.kueue import LocalQueue
+from trainshed.tenancy.pool import OUR_LEVELS, NodePool, level_label
 from trainshed.tenancy.queue_ref import QueueRef
 from trainshed.tenancy.tenant import Tenant
 from trainshed.tenancy.tiers import declared_classes
@@ -22,6 +23,7 @@ QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
 RUN_LABEL: Final = "trainshed.dev/run"
 _SAMPLE_HASH: Final = "0" * 8
+T = TypeVar("T")
 
 
 class Run(Component):
@@ -37,8 +39,9 @@ class Run(Component):
 
     def __init__(self, scope: Construct, id: str, training: Training, *, queue: QueueRef | LocalQueue) -> None:
         super().__init__(scope, id)
-        self.training = training
-        self.queue = queue.ref if isinstance(queue, LocalQueue) else queue
+        self.training = self._checked(training, Training, "training", "write Training(nodes=…, …)")
+        ref = queue.ref if isinstance(queue, LocalQueue) else queue
+        self.queue = self._checked(ref, QueueRef, "queue", 'write for example tenant.queue("namespace")')
         self.namespace = self.queue.namespace
         same_cluster(self, self.queue.component, "queue")
 
@@ -65,8 +68,9 @@ class Run(Component):
         return self.objects(self.name)
 
     def validate(self) -> Iterable[Fault]:
-        """Names within their budgets; a kind that the tenant allows; a priority class that exists."""
+        """Names within their budgets; a kind that the tenant allows; a priority class and a level that exist."""
         yield from self._name_faults()
+        yield from self._topology_faults()
         owner = self.queue.component
         if isinstance(owner, Tenant) and owner.spec and self.workload_kind not in owner.spec.workload_kinds:
             allowed = ", ".join(owner.spec.workload_kinds)
@@ -87,6 +91,15 @@ class Run(Component):
             **({PRIORITY_LABEL: priority} if priority else {}),
         }
 
+    def _topology_faults(self) -> Iterable[Fault]:
+        request, pools = self.training.topology, self.cluster.all_of(NodePool)
+        levels = list(dict.fromkeys(level for pool in pools for level in pool.levels))
+        if request is None or not pools or level_label(request.level) in levels:
+            return
+        words = [level.removeprefix(OUR_LEVELS) for level in levels]
+        fix = nearest(request.level, words) or (f"it has {', '.join(words)}" if words else "declare topology levels")
+        yield self._told(f'no node pool of cluster "{self.cluster.id}" has a level "{request.level}"', "topology", fix)
+
     def _name_faults(self) -> Iterable[Fault]:
         sample = f"{self.id}-{_SAMPLE_HASH}"
         if errors := self.name_errors(sample):
@@ -96,6 +109,12 @@ class Run(Component):
             fix = f"use at most {short} characters" if 0 < short < len(self.id) else "use another name"
             for error in errors:
                 yield self._told(f'with its hash it is called "{sample}": {error}', "name", fix)
+
+    def _checked(self, given: T, kind: type[T], field: str, fix: str) -> T:
+        """`given`, without which nothing more can be said about the run. Raises Faults for another type."""
+        if not isinstance(given, kind):
+            raise Faults([self._told(f"is {given!r}, must be a {kind.__name__}", field, fix)])
+        return given
 
     def _told(self, message: str, field: str, fix: str) -> Fault:
         return Fault(message, self.title, field, fix, self.place)

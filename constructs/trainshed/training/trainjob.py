@@ -23,6 +23,8 @@ from trainshed.training.pod import environment, pod_template
 from trainshed.training.run import Run
 from trainshed.training.torchrun import NODE, trainjob
 
+#: The port that Trainer v2.3.0 injects, whatever the runtime says.
+TRAINER_PORT: Final = 29500
 #: Trainer finds the job that trains by this label on the Job template, not on the pod's.
 _TRAINER_STEP: Final = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
 
@@ -31,7 +33,8 @@ class TrainJob(Run):
     """A TrainJob and a namespaced TrainingRuntime beside it: restarts, grace period and volumes can only be set there.
 
     `runtime` is the runtime's name without its hash (default `<id>-runtime`); a change of the runtime makes a new one,
-    since TrainJobs keep a snapshot of theirs while Kueue counts the live one.
+    since TrainJobs keep a snapshot of theirs while Kueue counts the live one. Runs of one application whose runtimes
+    are equal, name and all, share one.
     """
 
     workload_kind: ClassVar[str] = "TrainJob"
@@ -47,6 +50,8 @@ class TrainJob(Run):
     ) -> None:
         super().__init__(scope, id, training, queue=queue)
         self.runtime = runtime or f"{id}-runtime"
+        if training.port != TRAINER_PORT:
+            self.fault(f"is {training.port}, but Trainer uses {TRAINER_PORT} always", field="port", fix="leave it out")
 
     def objects(self, name: str) -> list[KubernetesObject]:
         """The runtime, then the TrainJob."""
@@ -80,6 +85,12 @@ class TrainJob(Run):
         )
         return [runtime, run]
 
+    def render(self) -> Iterable[KubernetesObject]:
+        """The run, after its runtime unless an earlier run has made that one."""
+        runtime, run = self.objects(self.name)
+        key = f"{self.application.id}/{self.namespace}/{runtime.metadata.name}"
+        return [runtime, run] if self.cluster.is_first(key, self) else [run]
+
     def name_errors(self, name: str) -> list[str]:
         """Jobs, pods and the headless Service of the JobSet that Trainer makes."""
         return trainjob_name_errors(name, self.training.nodes, (NODE,))
@@ -87,7 +98,7 @@ class TrainJob(Run):
     def validate(self) -> Iterable[Fault]:
         """Also: Kueue's tolerations would replace the run's own (kueue#15161), so both together are refused."""
         yield from super().validate()
-        pools = [item for item in self.cluster.components if isinstance(item, NodePool) and item.tolerate]
+        pools = [pool for pool in self.cluster.all_of(NodePool) if pool.tolerate]
         tainted = sorted(pool.name for pool in pools if pool.taints)
         if self.training.tolerations and tainted:
             yield Fault(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Final
+from typing import ClassVar, Final, cast
 
 from constructs import Construct
 
@@ -25,7 +25,7 @@ SCHEDULER: Final = "volcano"
 
 class VolcanoJob(Run):
     """A gang of one master and `nodes - 1` workers. An evicted or failed pod restarts the whole gang, at most
-    `retries` times; the job is complete when the master is.
+    `retries` times, which here count evictions too; the job is complete when the master is.
 
     `priority` is a PriorityClass here. Every default of Volcano's webhooks is written out, since they do not run again
     when Argo CD updates the object, which is then refused (Volcano v1.15.1, `/jobs/validate` on UPDATE).
@@ -34,10 +34,13 @@ class VolcanoJob(Run):
     workload_kind: ClassVar[str] = "VolcanoJob"
 
     def __init__(self, scope: Construct, id: str, training: Training, *, queue: VolcanoQueue, namespace: str) -> None:
-        ref = QueueRef(queue.name, namespace, queue, queue.runs)
+        is_queue = isinstance(queue, VolcanoQueue)
+        ref = QueueRef(queue.name, namespace, queue, queue.runs) if is_queue else cast("QueueRef", queue)
         super().__init__(scope, id, training, queue=ref)
         if training.topology is not None:
-            self.fault("is Kueue's", field="topology", fix="leave it out")
+            self.fault("is Kueue's, and has no effect on a Volcano Job", field="topology", fix="leave it out")
+        if training.deadline is not None:
+            self.fault("has no effect on a Volcano Job", field="deadline", fix="leave it out")
 
     def objects(self, name: str) -> list[KubernetesObject]:
         """One Job of batch.volcano.sh."""
@@ -59,7 +62,7 @@ class VolcanoJob(Run):
                     ],
                     plugins={"pytorch": pytorch, "svc": ["--publish-not-ready-addresses=true"]},
                     queue=self.queue.name,
-                    max_retry=max(training.retries, 1),
+                    max_retry=max_retry(training),
                     priority_class_name=training.priority,
                 ),
             )
@@ -96,5 +99,10 @@ class VolcanoJob(Run):
             min_available=replicas,
             template=template,
             policies=policies,
-            max_retry=max(self.training.retries, 1),
+            max_retry=max_retry(self.training),
         )
+
+
+def max_retry(training: Training) -> int:
+    """Volcano v1.15.1 counts a restart first and then fails the job whose count has reached `maxRetry`; 0 means 3."""
+    return training.retries + 1
