@@ -14,6 +14,10 @@ from trainshed.fleet.document import Document
 from trainshed.target import TARGET, Target
 
 if TYPE_CHECKING:
+    from trainshed.fleet.capacity import Capacity
+    from trainshed.fleet.kueue_tree import KueueTree
+    from trainshed.fleet.limit_ranges import LimitRanges
+    from trainshed.fleet.namespaces import Namespaces
     from trainshed.fleet.workload import Workload
 
 Kind = tuple[str, str]
@@ -72,3 +76,31 @@ class Fleet:
         from trainshed.fleet.workloads import workloads_of
 
         return list(workloads_of(self))
+
+    @cached_property
+    def namespaces(self) -> Namespaces:
+        """Labels of namespaces, and where objects land."""
+        from trainshed.fleet.namespaces import Namespaces
+
+        return Namespaces(self)
+
+    @cached_property
+    def limit_ranges(self) -> LimitRanges:
+        """What LimitRanges put into containers."""
+        from trainshed.fleet.limit_ranges import LimitRanges
+
+        return LimitRanges(self)
+
+    @cached_property
+    def capacity(self) -> Capacity:
+        """The hardware that the input declares."""
+        from trainshed.fleet.capacity import capacity_of
+
+        return capacity_of(self)
+
+    @cached_property
+    def kueue(self) -> KueueTree:
+        """Kueue's queues, cohorts, flavors and settings."""
+        from trainshed.fleet.kueue_tree import KueueTree
+
+        return KueueTree(self)

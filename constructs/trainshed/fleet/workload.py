@@ -6,18 +6,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from trainshed.fleet.access import Node, mapping, mappings, strings, text
+from trainshed.fleet.amounts import ZERO, Amounts
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
-from trainshed.quantity import Quantity
-
-Amounts = dict[str, Quantity]
 
 
 @dataclass
 class PodSet:
     """Pods of one shape. `document` and `path` say where the pod template is written: for a TrainJob mostly in its
     runtime. `template` is that template with everything merged in that the controllers merge (TrainJob fields,
-    runtime patches); `requests` are per pod, as the scheduler counts them, LimitRange defaults included."""
+    runtime patches); `requests` are per pod, as the scheduler counts them, LimitRange defaults included. `count` is
+    the number of pods of the whole object, all its replicas and units together."""
 
     name: str
     count: int
@@ -27,6 +26,17 @@ class PodSet:
     requests: Amounts = field(default_factory=dict)
     #: Where single fields of a merged template are really written, by their path in the template.
     origins: dict[Path, tuple[Document, Path]] = field(default_factory=dict)
+    #: Where the count is written, or would be: document and path.
+    count_at: tuple[Document, Path] | None = None
+    #: The list item or mapping that declares the pod set (a replicatedJob, a Volcano task, a replica spec), merged as
+    #: the template is; it stands at `item_path` of `document`.
+    item: Node = field(default_factory=dict)
+    item_path: Path = ()
+    #: The batch/v1 JobSpec that makes the pods (Job, CronJob, JobSet, TrainJob), merged likewise; empty for others.
+    job: Node = field(default_factory=dict)
+    job_path: Path = ()
+    #: How many equal Jobs or groups share `count`: a replicatedJob's or a LeaderWorkerSet's replicas.
+    replicas: int = 1
 
     @property
     def spec(self) -> Node:
@@ -81,6 +91,24 @@ class Workload:
     annotations_path: Path = ("metadata", "annotations")
     parts_known: bool = True
     runtime: Document | None = None
+    #: The object that makes the pods: the manifest itself, a CronJob's job template, for a TrainJob the JobSet that
+    #: Trainer renders (`form` "JobSet"). `form` is the kind whose fields it has; it stands at `path` of `document`
+    #: (a rendered JobSet's spec: at `runtime_path` of `runtime`).
+    manifest: Node = field(default_factory=dict)
+    form: str = ""
+    path: Path = ()
+    #: Into how many Kueue Workloads of one shape it falls: a LeaderWorkerSet's groups, a Deployment's pods.
+    units: int = 1
+    #: All documents of it: the pods of a group. Otherwise only `document`.
+    members: list[Document] = field(default_factory=list)
+    #: What an AppWrapper or a JobFlow is made of; their pod sets are also its own.
+    parts: list[Workload] = field(default_factory=list)
+    #: The namespace it lands in; None where the input does not say.
+    namespace: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.members:
+            self.members = [self.document]
 
     @property
     def kind(self) -> str:
@@ -92,11 +120,29 @@ class Workload:
         """The Kueue LocalQueue it names, empty when it names none."""
         return self.labels.get("kueue.x-k8s.io/queue-name", "")
 
+    @property
+    def pods(self) -> int:
+        """How many pods it has, all pod sets together."""
+        return sum(pod_set.count for pod_set in self.pod_sets)
+
+    def unit_count(self, pod_set: PodSet) -> int:
+        """How many pods of `pod_set` one Kueue Workload has."""
+        return pod_set.count // self.units if self.units > 1 else pod_set.count
+
     @cached_property
     def requests(self) -> Amounts:
         """What all its pods request together."""
+        return self._total(1)
+
+    @cached_property
+    def unit_requests(self) -> Amounts:
+        """What has to fit at once: the requests of one of its Kueue Workloads."""
+        return self._total(max(self.units, 1))
+
+    def _total(self, parts: int) -> Amounts:
         total: Amounts = {}
         for pod_set in self.pod_sets:
+            count = pod_set.count // parts
             for name, amount in pod_set.requests.items():
-                total[name] = total.get(name, Quantity(0)) + amount * pod_set.count
+                total[name] = total.get(name, ZERO) + amount * count
         return total
