@@ -1,0 +1,167 @@
+"""Any bytes in, documents and findings out: the one entrance to the read half."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import BinaryIO, Final
+
+import yaml
+
+from trainshed.faults import Place
+from trainshed.fleet.chunks import chunks
+from trainshed.fleet.document import Document
+from trainshed.fleet.finding import Finding
+from trainshed.fleet.json_text import json_values, looks_like_json
+from trainshed.fleet.leftovers import ARGOCD_SKIP, encrypted, encrypted_finding, template_finding
+from trainshed.fleet.nodes import Builder, Limits, Refused, compose
+from trainshed.fleet.objects import Counts, Objects
+from trainshed.fleet.positions import Extent, Positions
+from trainshed.fleet.problems import refused, tell
+from trainshed.fleet.source import Source
+from trainshed.fleet.sources import Sources
+from trainshed.fleet.syntax import explain
+from trainshed.fleet.worlds import duplicates
+
+MAX_BYTES: Final = 64 << 20
+_ALIAS: Final = re.compile(r"(?<![^\s,\[{:-])\*[^\s,\[\]{}*]")
+
+
+class Reading:
+    """What was read: `documents` in input order, `findings` on the text sorted by place, `counts`."""
+
+    def __init__(self, objects: Objects, findings: list[Finding], counts: Counts, sources: dict[str, Source]) -> None:
+        self.documents: list[Document] = objects.documents
+        self.findings: list[Finding] = findings
+        self.counts = counts
+        self._sources = sources
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether an input could not be opened or read at all: exit code 2."""
+        return any(finding.code == "unreadable" for finding in self.findings)
+
+    def line(self, place: Place) -> str:
+        """The source line at `place`, without its line end; empty for a file that is not part of this reading."""
+        source = self._sources.get(place.file)
+        return source.line(place.line) if source else ""
+
+    def duplicates(self, world_of: Callable[[Document], str] | None = None) -> list[Finding]:
+        """The findings for identities that are defined twice in one world; `worlds.worlds` is the default."""
+        return sorted(duplicates(self.documents, world_of))
+
+
+def read(
+    paths: Sequence[str],
+    stdin: BinaryIO | None = None,
+    *,
+    max_bytes: int = MAX_BYTES,
+    limits: Limits = Limits(),  # noqa: B008  (an immutable tuple)
+    on_source: Callable[[str], None] | None = None,
+) -> Reading:
+    """Reads files, folders (recursively, `.yaml`, `.yml`, `.json`) and `-` (`stdin`, or the process' own).
+
+    Never raises on what the input contains: a text that cannot be read is a finding, and the other documents of its
+    file are still read. Files above `max_bytes` are refused unread. `on_source` is called with the name of every text.
+    Documents that are no Kubernetes objects are counted. Duplicate objects are not looked for (`Reading.duplicates`).
+    """
+    sources = Sources(paths, stdin, max_bytes)
+    reader = _Reader(limits)
+    kept: dict[str, Source] = {}
+    for source in sources:
+        if on_source is not None:
+            on_source(source.file)
+        kept[source.file] = source
+        reader.read(source)
+    reader.counts.chart_templates = sources.chart_templates
+    reader.objects.mark_patches()
+    findings = sorted(sources.findings + reader.findings + reader.objects.findings)
+    return Reading(reader.objects, findings, reader.counts, kept)
+
+
+class _Reader:
+    def __init__(self, limits: Limits) -> None:
+        self.findings: list[Finding] = []
+        self.counts = Counts()
+        self.objects = Objects(Positions(limits), self.counts)
+        self._limits = limits
+        self._builder = Builder(limits)
+
+    def read(self, source: Source) -> None:
+        """Adds what `source` holds."""
+        text = source.text
+        self.counts.files += 1
+        if ARGOCD_SKIP in text:
+            self._skipped_by_argocd(source, text.index(ARGOCD_SKIP))
+            return
+        findings, documents = len(self.findings), len(self.objects.documents)
+        before = self.counts.not_kubernetes + self.counts.lists + len(self.objects.findings)
+        if looks_like_json(text):
+            self._json(source)
+        else:
+            for start, end in chunks(text):
+                self._yaml(source, start, end)
+        after = self.counts.not_kubernetes + self.counts.lists + len(self.objects.findings)
+        if (len(self.findings), len(self.objects.documents), after) == (findings, documents, before):
+            message = "the file holds no object, only comments or nothing"
+            self.findings.append(Finding("yaml-empty-document", "info", message, "remove it", place=Place(source.file)))
+        self._leftovers(source, self.objects.documents[documents:])
+
+    def _json(self, source: Source) -> None:
+        for value in json_values(source.text, self._limits.depth):
+            if value.deep:
+                message = f"the document is nested more than {self._limits.depth} levels deep"
+                place = source.place(value.start)
+                self.findings.append(Finding("yaml-too-deep", "error", message, "flatten it", place=place))
+            elif value.plain:
+                self.objects.add(value.value, Extent(source, value.start, value.end, json=True))
+            else:
+                self._yaml_chunks(source, value.start, value.end)
+
+    def _yaml_chunks(self, source: Source, start: int, end: int) -> None:
+        for first, last in chunks(source.text[start:end]):
+            self._yaml(source, start + first, start + last)
+
+    def _yaml(self, source: Source, start: int, end: int) -> None:
+        text = source.text[start:end]
+        aliases = "*" in text and "&" in text and _ALIAS.search(text) is not None
+        try:
+            for root in compose(text, self._limits):
+                try:
+                    value = self._builder.build(root, aliases)
+                except Refused as refusal:
+                    self.findings.append(refused(refusal, source, start))
+                else:
+                    self.objects.add(value, Extent(source, start, end))
+                self._tell_problems(source, start)
+        except Refused as refusal:
+            self.findings.append(refused(refusal, source, start))
+        except yaml.YAMLError as error:
+            code, message, fix, offset = explain(error, text)
+            self.findings.append(Finding(code, "error", message, fix, place=source.place(start + offset)))
+
+    def _tell_problems(self, source: Source, start: int) -> None:
+        if not self._builder.problems:
+            return
+        # An alias is built once for each use; its problems are told once.
+        unique = {(problem.code, problem.node.start_mark.index): problem for problem in self._builder.problems}
+        self.findings.extend(tell(problem, source, start) for problem in unique.values())
+        self._builder.problems.clear()
+
+    def _skipped_by_argocd(self, source: Source, offset: int) -> None:
+        self.counts.skipped_files += 1
+        message = "the file is not judged: Argo CD skips every file that contains this marker"
+        fix = "remove the marker, also from comments about it, if the file is meant to be applied"
+        self.findings.append(Finding("argocd-skipped-file", "info", message, fix, place=source.place(offset)))
+
+    def _leftovers(self, source: Source, documents: list[Document]) -> None:
+        text = source.text
+        braces, substitutions = "{{" in text, "${" in text
+        for document in documents:
+            if "sops" in document.manifest and encrypted(document):
+                document.unjudged = "encrypted"
+                self.findings.append(encrypted_finding(document))
+            elif braces or substitutions:
+                finding = template_finding(document)
+                if finding is not None:
+                    self.findings.append(finding)

@@ -1,0 +1,412 @@
+"""Any bytes in, documents and findings out."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trainshed.fleet.nodes import Limits
+from trainshed.fleet.reading import Reading, read
+
+JOB = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {name}\n  namespace: aurora\nspec:\n  parallelism: 2\n"
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+
+
+def take(text: str | bytes, **options: Any) -> Reading:
+    """Reads `text` as standard input."""
+    return read(["-"], io.BytesIO(text.encode() if isinstance(text, str) else text), **options)
+
+
+def codes(reading: Reading) -> list[str]:
+    """The codes of the findings, in order."""
+    return [finding.code for finding in reading.findings]
+
+
+def only(reading: Reading, code: str) -> tuple[int, int, str]:
+    """Line, column and message of the only finding, which has `code`."""
+    assert codes(reading) == [code]
+    (finding,) = reading.findings
+    assert finding.place is not None
+    return finding.place.line, finding.place.column, finding.message
+
+
+def test_documents_come_in_order_with_their_names() -> None:
+    reading = take(JOB.format(name="a") + "---\n" + JOB.format(name="b") + "--- # last\n---\n# nothing\n---\n" + CONFIG)
+    assert [str(document.ref) for document in reading.documents] == ["Job/aurora/a", "Job/aurora/b", "ConfigMap/a"]
+    assert reading.findings == []
+    assert reading.counts.objects == 3
+    assert reading.documents[0].identity == ("batch", "Job", "aurora", "a")
+    assert reading.documents[2].identity == ("", "ConfigMap", "", "a")
+    assert reading.documents[0].manifest["spec"] == {"parallelism": 2}
+
+
+def test_scalars_are_read_as_kubernetes_reads_them() -> None:
+    reading = take(
+        CONFIG + "data: {a: on, b: 0777, c: 12:30, d: 2026-01-31, e: 'on', f: 1e3, g: ~, h: !!str 5, i: \"1\"}\n"
+    )
+    assert reading.documents[0].manifest["data"] == {
+        "a": True, "b": 511, "c": "12:30", "d": "2026-01-31", "e": "on", "f": 1000, "g": None, "h": "5", "i": "1",
+    }  # fmt: skip
+    assert reading.findings == []
+
+
+def test_a_name_that_is_only_generated() -> None:
+    (document,) = take("apiVersion: v1\nkind: Pod\nmetadata: {generateName: run-}\n").documents
+    assert (document.name, document.generated) == ("run-", True)
+
+
+@pytest.mark.parametrize("metadata", ["[]", "5", "~", "{name: [a]}", "{name: 5, namespace: 7}"])
+def test_odd_metadata_is_no_obstacle(metadata: str) -> None:
+    (document,) = take(f"apiVersion: v1\nkind: Pod\nmetadata: {metadata}\n").documents
+    assert isinstance(document.name, str)
+
+
+def test_a_broken_document_leaves_its_neighbours_readable() -> None:
+    reading = take(CONFIG + "---\na: [1\n---\n" + JOB.format(name="b"))
+    assert [document.name for document in reading.documents] == ["a", "b"]
+    assert only(reading, "yaml-syntax")[0] in (5, 6)
+
+
+def test_duplicate_keys_name_both_places() -> None:
+    reading = take(CONFIG + "data:\n  x: '1'\n  y1: '2'\n  x: '3'\n")
+    assert only(reading, "yaml-duplicate-key")[:2] == (7, 3)
+    assert reading.findings[0].related[0][1].line == 5
+    assert reading.documents[0].manifest["data"]["x"] == "3"
+    assert 'key "x"' in reading.findings[0].message
+
+
+def test_tabs_are_named() -> None:
+    line, column, message = only(take("apiVersion: v1\nkind: Pod\nspec:\n\ta: 1\n"), "yaml-tab")
+    assert (line, column) == (4, 1)
+    assert "tab" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("a: b: c\n", 1), ("a: 'x\n", 2), ("a: *missing\n", 1), ("a: 1\n b: 2\n", 2), ("a: @x\n", 1)]
+)
+def test_syntax_errors_say_how_to_mend_them(text: str, line: int) -> None:
+    reading = take(text)
+    assert only(reading, "yaml-syntax")[0] == line
+    assert reading.findings[0].fix
+
+
+def test_a_merge_conflict_is_named() -> None:
+    reading = take("a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> x\n")
+    assert "conflict" in only(reading, "yaml-syntax")[2]
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\n"])
+def test_line_ends_do_not_matter(end: str) -> None:
+    text = (CONFIG + "data:\n  a: x\n---\n" + JOB.format(name="b")).replace("\n", end)
+    reading = take("\ufeff" + text)
+    assert reading.findings == []
+    assert reading.documents[0].manifest["data"] == {"a": "x"}
+    place = reading.documents[1].place(("spec", "parallelism"))
+    assert (place.line, place.column) == (13, 3)
+    assert reading.line(place) == "  parallelism: 2"
+
+
+def test_directives_and_end_markers() -> None:
+    reading = take("%YAML 1.1\n%TAG ! !\n---\n" + CONFIG + "...\n---\n" + JOB.format(name="b") + "...\n")
+    assert codes(reading) == []
+    assert len(reading.documents) == 2
+    reading = take(CONFIG + "...\n" + JOB.format(name="lost"))
+    assert only(reading, "yaml-document-end")[0] == 5
+    assert len(reading.documents) == 1
+
+
+def test_aliases_are_copies() -> None:
+    reading = take(CONFIG + "data: &d\n  a: x\nother: *d\n")
+    manifest = reading.documents[0].manifest
+    assert manifest["data"] == manifest["other"]
+    assert manifest["data"] is not manifest["other"]
+    assert reading.findings == []
+
+
+def test_merge_keys() -> None:
+    reading = take(CONFIG + "base: &b {x: 1, z: 1}\nother: &o {x: 2}\ndata:\n  <<: [*b, *o]\n  z: 3\n")
+    assert reading.documents[0].manifest["data"] == {"x": 1, "z": 3}
+    assert reading.findings == []
+    reading = take(CONFIG + "base: &b {x: 1}\ndata:\n  x: 2\n  <<: *b\n")
+    assert reading.documents[0].manifest["data"] == {"x": 1}
+    assert only(reading, "yaml-merge-key")[0] == 7
+    assert only(take(CONFIG + "data:\n  <<: 5\n"), "yaml-merge-key")[0] == 5
+    assert take(CONFIG + "data:\n  '<<': x\n").documents[0].manifest["data"] == {"<<": "x"}
+
+
+def test_keys_that_are_not_strings() -> None:
+    reading = take(CONFIG + "data: {8080: a, 'on': b}\n")
+    assert reading.documents[0].manifest["data"] == {"8080": "a", "on": "b"}
+    assert reading.findings == []
+    reading = take(CONFIG + "data:\n  'y': quoted\ngrid:\n  y: 1\n")
+    assert reading.documents[0].manifest["grid"] == {"true": 1}
+    assert only(reading, "yaml-non-string-key")[:2] == (7, 3)
+    assert take(CONFIG + "data: {~: 1}\n").findings[0].severity == "error"
+    assert codes(take(CONFIG + "data:\n  ? [a, b]\n  : 1\n")) == ["yaml-complex-key"]
+
+
+@pytest.mark.parametrize("value", [".inf", ".nan", "9" * 400])
+def test_numbers_that_json_cannot_carry(value: str) -> None:
+    reading = take(CONFIG + f"data: {{a: {value}}}\n")
+    assert only(reading, "yaml-not-json")[0] == 4
+    assert reading.documents[0].manifest["data"]["a"] == value
+
+
+def test_an_anchor_bomb_is_refused() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 40)]
+    reading = take("\n".join(lines) + "\n---\n" + CONFIG)
+    assert codes(reading) == ["yaml-anchor-bomb"]
+    assert len(reading.documents) == 1
+
+
+def test_many_small_bombs_are_refused_together() -> None:
+    bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\nb: [*a, *a, *a, *a, *a]\n---\n"
+    reading = take(bomb * 50, limits=Limits(copies=1000))
+    assert set(codes(reading)) == {"yaml-anchor-bomb"}
+    assert 0 < len(reading.findings) < 50
+
+
+def test_an_anchor_in_itself_is_refused() -> None:
+    assert codes(take("a: &a [*a]\n")) == ["yaml-recursive-alias"]
+    assert codes(take("a: &a\n  <<: *a\n")) == ["yaml-recursive-alias"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000, "{a: " * 50_000, "- " * 100_000 + "a", "\n".join(" " * n + "a:" for n in range(1500)),
+        "[" * 300 + "]" * 300, '{"a":' * 300 + "1" + "}" * 300, '{"a":' * 100_000, "a: " + "[" * 300 + "]" * 300,
+        "? " * 50_000, "\n".join("  " * n + "a:" for n in range(300)),
+    ],
+)  # fmt: skip
+def test_deep_nesting_is_refused(text: str) -> None:
+    assert codes(take(text)) == ["yaml-too-deep"]
+
+
+def test_large_inputs_are_refused_unread(tmp_path: Path) -> None:
+    big = tmp_path / "big.yaml"
+    with big.open("wb") as file:
+        file.truncate(100 << 20)
+    assert codes(read([str(big)])) == ["yaml-too-large"]
+    assert codes(take(b"a" * 2000, max_bytes=1000)) == ["yaml-too-large"]
+
+
+def test_too_many_values_are_refused() -> None:
+    text = "a: [" + "a," * 600_000 + "]\n"
+    assert codes(take(text, limits=Limits(nodes=100_000))) == ["yaml-too-large"]
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "documents"),
+    [
+        (CONFIG.encode("utf-16"), "yaml-encoding", 1),
+        (CONFIG.encode("utf-32"), "yaml-encoding", 1),
+        (CONFIG.encode("utf-16-le"), "yaml-encoding", 0),
+        (CONFIG.encode() + b"data: {a: \xff}\n", "yaml-encoding", 1),
+        (CONFIG.encode() + b"data: {a: \x00}\n", "yaml-encoding", 0),
+        (CONFIG.encode() + b"data: {a: \x07}\n", "yaml-encoding", 0),
+    ],
+)
+def test_encodings(data: bytes, code: str, documents: int) -> None:
+    reading = take(data)
+    assert codes(reading) == [code]
+    assert len(reading.documents) == documents
+
+
+def test_the_place_of_a_bad_byte() -> None:
+    assert only(take("a: ü\nb: €\n".encode() + b"c: \xe9\n"), "yaml-encoding")[:2] == (3, 4)
+    assert only(take("a: ü€\nb: €\x07\n"), "yaml-encoding")[:2] == (2, 5)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# only a comment\n", "---\n---\n"])
+def test_an_empty_file_is_noted(text: str) -> None:
+    reading = take(text)
+    assert codes(reading) == ["yaml-empty-document"]
+    assert reading.findings[0].severity == "info"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("kind: Job\nmetadata: {name: a}\n", "missing-api-version"),
+        ("apiVersion: batch/v1\nspec: {}\n", "missing-kind"),
+        ("apiversion: batch/v1\nkind: Job\nmetadata: {name: a}\n", "missing-api-version"),
+        ("apiVersion: 1\nkind: Job\nmetadata: {name: a}\n", "missing-api-version"),
+        ("apiVersion: v1\nkind:\nmetadata: {name: a}\n", "missing-kind"),
+        ("- a\n- b\n", "not-an-object"),
+        ("just text\n", "not-an-object"),
+        ('["a"]', "not-an-object"),
+    ],
+)
+def test_documents_that_are_almost_objects(text: str, code: str) -> None:
+    reading = take(text)
+    assert codes(reading) == [code]
+    assert reading.documents == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "apiVersion: v2\nname: chart\nversion: 1.0.0\n", "on: push\njobs: {}\n", "replicas: 3\nimage: {tag: x}\n",
+        "kind: pipeline\ntype: docker\n", "app: python main.py\nlanguage: python\n",
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: []\n",
+    ],
+)  # fmt: skip
+def test_other_yaml_is_counted_and_left_alone(text: str) -> None:
+    reading = take(text)
+    assert [finding for finding in reading.findings if finding.code != "yaml-non-string-key"] == []
+    assert reading.documents == []
+    assert reading.counts.not_kubernetes == 1
+
+
+def test_lists_are_unrolled() -> None:
+    text = (
+        "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: a}\n"
+        "- apiVersion: v1\n  kind: PodList\n  items:\n  - metadata: {name: b}\n    spec: {x: 1}\n- 5\n"
+    )
+    reading = take(text)
+    assert [(d.kind, d.name, d.prefix) for d in reading.documents] == [
+        ("Pod", "a", ("items", 0)),
+        ("Pod", "b", ("items", 1, "items", 0)),
+    ]
+    assert reading.documents[1].place(("spec", "x")).line == 11
+    assert codes(reading) == ["not-an-object"]
+    assert reading.findings[0].path == "items[2]"
+    assert take("apiVersion: v1\nkind: List\nitems:\n").findings == []
+
+
+def test_json_and_json_lines() -> None:
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "ä😀"},
+        "spec": {"x": [1, 2.5, True, None]},
+    }
+    for text in (json.dumps(pod), json.dumps(pod, indent=2), json.dumps(pod, indent="\t"), json.dumps(pod) * 3):
+        reading = take(text)
+        assert reading.findings == []
+        assert all(document.manifest == pod for document in reading.documents)
+    reading = take("\n".join([json.dumps(pod)] * 3))
+    assert len(reading.documents) == 3
+    place = reading.documents[2].place(("spec", "x", 1), value=True)
+    assert (place.line, reading.line(place)[place.column - 1 :][:3]) == (3, "2.5")
+
+
+def test_json_traps() -> None:
+    reading = take('{"apiVersion": "v1", "kind": "Pod",\n "kind": "Job"}')
+    assert only(reading, "yaml-duplicate-key")[:2] == (2, 2)
+    (document,) = take('{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "\\ud800"}}').documents
+    assert document.name == "\ufffd"
+    assert document.place(("metadata", "name")).column > 1
+    assert codes(take('{"a": 1,,}\n')) == ["yaml-syntax"]
+    assert len(take('{"a": [}\n{"apiVersion": "v1", "kind": "Pod"}\n').documents) == 1
+    number = "1" * 30
+    (document,) = take(f'{{"apiVersion": "v1", "kind": "Pod", "x": {number}}}').documents
+    assert document.manifest["x"] == float(number)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CONFIG + "data:\n  image: {{ .Values.image }}\n", "{{- if .Values.x }}\n" + CONFIG + "{{- end }}\n",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: '{{ name }}'}\n", "{% if x %}\n" + CONFIG,
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{image: '{{ image }}'}]}\n",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: '${NAME}'}\n",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {x: '{{ .Values.x }}'}\n",
+    ],
+)  # fmt: skip
+def test_templates_are_named(text: str) -> None:
+    reading = take(text)
+    assert set(codes(reading)) == {"template-not-rendered"}
+    assert all(finding.fix for finding in reading.findings)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: a}\nspec: {x: '{{ .path }}'}\n",
+        CONFIG + "data: {t: '{{ .Values.x }} {{ $labels.pod }}'}\n",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {args: ['${MASTER_ADDR}', '{{.State}}']}\n",
+    ],
+)
+def test_templates_for_somebody_else_are_fine(text: str) -> None:
+    reading = take(text)
+    assert reading.findings == []
+    assert reading.documents[0].judged
+
+
+def test_sops_files_are_present_and_not_judged() -> None:
+    reading = take(
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {a: 'ENC[AES256_GCM]'}\nsops: {mac: x, age: []}\n"
+    )
+    assert codes(reading) == ["sops-encrypted"]
+    assert (reading.documents[0].name, reading.documents[0].unjudged) == ("s", "encrypted")
+
+
+def test_argocd_skips_a_file_with_its_marker() -> None:
+    reading = take(CONFIG + "# +argocd:skip-file-rendering\n")
+    assert only(reading, "argocd-skipped-file")[0] == 4
+    assert (reading.documents, reading.counts.skipped_files) == ([], 1)
+
+
+def test_folders(tmp_path: Path) -> None:
+    def write(name: str, text: str = CONFIG) -> None:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    for name in (
+        "b/1.yml",
+        "b/2.json.bak",
+        "a/x.yaml",
+        ".git/x.yaml",
+        "node_modules/x.yaml",
+        "c.txt",
+        "b/.hidden.yaml",
+    ):
+        write(name)
+    write("b/0.json", '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}')
+    write("chart/Chart.yaml", "apiVersion: v2\nname: x\n")
+    write("chart/templates/x.yaml", "{{ broken }}: {{")
+    write("chart/crds/x.yaml")
+    (tmp_path / "a" / "loop").symlink_to(tmp_path)
+    (tmp_path / "a" / "same.yaml").symlink_to(tmp_path / "a" / "x.yaml")
+    (tmp_path / "gone.yaml").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    seen: list[str] = []
+    reading = read([str(tmp_path), str(tmp_path / "a")], on_source=seen.append)
+    relative = [os.path.relpath(name, tmp_path) for name in seen]
+    assert relative == ["a/same.yaml", "b/0.json", "b/1.yml", "chart/Chart.yaml", "chart/crds/x.yaml"]
+    assert codes(reading) == ["template-not-rendered", "unreadable"]
+    assert reading.unreadable
+    assert reading.counts.chart_templates == 1
+    assert len(read([str(tmp_path / "c.txt")]).documents) == 1
+
+
+@pytest.mark.parametrize("path", ["no/such/file.yaml", "a\0b", ""])
+def test_what_cannot_be_opened_is_told(path: str) -> None:
+    reading = read([path])
+    assert codes(reading) == ["unreadable"]
+    assert reading.unreadable
+
+
+def test_kustomize_patches_are_not_judged(tmp_path: Path) -> None:
+    (tmp_path / "kustomization.yaml").write_text("resources: [job.yaml]\npatches: [{path: patch.yaml}]\n")
+    (tmp_path / "job.yaml").write_text(JOB.format(name="a"))
+    (tmp_path / "patch.yaml").write_text(JOB.format(name="a"))
+    reading = read([str(tmp_path)])
+    assert [document.unjudged for document in reading.documents] == ["", "patch"]
+    assert reading.duplicates() == []
+
+
+def test_the_corpus_reads_clean(shared: Path) -> None:
+    for folder in ("corpus", "cases"):
+        reading = read([str(shared / folder)])
+        assert reading.findings == []
+        assert len(reading.documents) > 100
