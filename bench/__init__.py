@@ -12,7 +12,8 @@ spared them the building that Trainshed is timed with.) In the others' favour:
 - They check nothing: no bounds, no capacity of the pool, no duplicates. They compare no files and remove no stale ones.
 - Sync waves and options are literals on their sides.
 
-A run is a fresh process, timed from start to exit with start-up included, into an empty folder. Runs of the sides take
-turns, and the best one counts. Memory is taken in a run of its own, so that watching does not slow a timed one. The
-objects of all sides are read back and compared before anything is printed.
+A run is a fresh process, timed from start to exit with start-up included. Runs of the sides take turns, and the best
+one counts. Each writes to a new folder, and nothing is deleted before the end: ext4 makes files several times slower
+for minutes after many have been deleted. Memory is taken in a run of its own, so that watching does not slow a timed
+one. The objects of all sides are read back and compared before anything is printed.
 """

@@ -17,7 +17,7 @@ from bench.report import Results
 
 @click.command()
 @click.option("--tenants", multiple=True, type=click.IntRange(1), help="Number of tenants; repeatable. [10 100 1000]")
-@click.option("--runs", default=5, show_default=True, type=click.IntRange(1), help="Timed runs; the best counts.")
+@click.option("--runs", default=3, show_default=True, type=click.IntRange(1), help="Timed runs; the best counts.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def main(tenants: tuple[int, ...], runs: int, as_json: bool) -> None:
     """Time and memory of synth, beside the same objects from cdk8s in Python and in TypeScript.
@@ -32,7 +32,7 @@ def main(tenants: tuple[int, ...], runs: int, as_json: bool) -> None:
         for size in sorted(set(tenants or (10, 100, 1000))):
             with told.status(f"{size} tenants"):
                 try:
-                    measures.extend(measured(size, runs, Path(folder)))
+                    measures.extend(measured(size, runs, Path(folder) / str(size)))
                 except Disagreement as error:
                     raise click.ClickException(str(error)) from None
     results = Results(measures)
@@ -43,18 +43,19 @@ def main(tenants: tuple[int, ...], runs: int, as_json: bool) -> None:
 
 
 def measured(tenants: int, runs: int, folder: Path) -> Iterator[Measured]:
-    """Each side at one size. Raises Disagreement when they do not make the same objects."""
+    """Each side at one size; what they write stays below `folder`.
+
+    Raises Disagreement when they do not make the same objects.
+    """
     measures = [Measured(side, tenants) for side in SIDES]
-    places = [folder / side.name for side in SIDES]
-    for _ in range(runs):
-        for measure, place in zip(measures, places, strict=True):  # in turns, so that a busy moment hits all
-            measure.seconds.append(timed(measure.side, tenants, place))
-    reference = objects_in(places[0])
-    for measure, place in zip(measures, places, strict=True):
-        compare(measures[0].side.name, reference, measure.side.name, objects_in(place))
+    for run in range(runs):
+        for measure in measures:  # in turns, so that a busy moment hits all
+            measure.seconds.append(timed(measure.side, tenants, folder / f"{measure.side.name}-{run}"))
+    reference = objects_in(folder / f"{SIDES[0].name}-0")
+    for measure in measures:
+        compare(SIDES[0].name, reference, measure.side.name, objects_in(folder / f"{measure.side.name}-0"))
         measure.objects = len(reference)
-    for measure, place in zip(measures, places, strict=True):
-        measure.peak = peak_memory(measure.side, tenants, place)
+        measure.peak = peak_memory(measure.side, tenants, folder / f"{measure.side.name}-memory")
     yield from measures
 
 
