@@ -22,20 +22,6 @@ from trainshed.gitops.names import ARGOCD, PLATFORM
 if TYPE_CHECKING:
     from trainshed.gitops.cluster import Cluster
 
-#: Kinds that a tenant's application may hold unless said otherwise: runs and what belongs to them. LocalQueue,
-#: ResourceQuota and RoleBinding are left out on purpose: who can make a LocalQueue chooses the quota it draws on.
-WORKLOAD_KINDS: tuple[tuple[str, str], ...] = (
-    ("", "ConfigMap"),
-    ("", "PersistentVolumeClaim"),
-    ("", "Service"),
-    ("batch", "CronJob"),
-    ("batch", "Job"),
-    ("batch.volcano.sh", "Job"),
-    ("jobset.x-k8s.io", "JobSet"),
-    ("trainer.kubeflow.org", "TrainJob"),
-    ("trainer.kubeflow.org", "TrainingRuntime"),
-)
-
 
 @dataclass(frozen=True)
 class Rendered:
@@ -50,12 +36,12 @@ class Rendered:
 class Access:
     """What Argo CD lets an application write: its namespaces, and (group, kind) pairs in them.
 
-    An application with `platform=True` may write cluster-scoped kinds and every namespace of its cluster. `place` is
-    where this was decided.
+    Without `kinds`, those are the usual workloads and whatever kinds the application holds. An application with
+    `platform=True` may write cluster-scoped kinds and every namespace of its cluster. `place` is where it was decided.
     """
 
     namespaces: list[str] = field(default_factory=list)
-    kinds: Sequence[tuple[str, str]] = WORKLOAD_KINDS
+    kinds: Sequence[tuple[str, str]] | None = None
     platform: bool = False
     place: Place | None = None
 
@@ -107,8 +93,8 @@ class Application(Chart):
                 continue
             for item in made:
                 yield Rendered(finished(item), component.path, component.place)
-        inside = sum(1 for component in components if component.scope is self)
-        if len(self.node.children) > inside:  # other cdk8s constructs: only then is Node asked to render
+        inside = sum(1 for component in components if component.enclosing_application is self)
+        if len(self.node.find_all()) > inside + 1:  # other cdk8s constructs: only then is Node asked to render
             for manifest in super().to_json():
                 yield Rendered(with_sync(manifest), self.path, self.place)
 

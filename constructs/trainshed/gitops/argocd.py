@@ -6,12 +6,14 @@ can add a folder choose their rights. The platform heals itself; runs do not, si
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from trainshed.api import argocd as api
 from trainshed.api.base import KubernetesObject, ObjectMeta
-from trainshed.gitops.names import ARGOCD
+from trainshed.faults import Fault
+from trainshed.gitops.layout import identity
+from trainshed.gitops.names import ARGOCD, WORKLOAD_KINDS
 
 if TYPE_CHECKING:
     from trainshed.gitops.app import Repository
@@ -86,9 +88,15 @@ def _project(
     cluster: Cluster, application: Application, items: Sequence[Rendered], repository: Repository
 ) -> api.AppProject:
     access = application.access
-    kinds: Sequence[tuple[str, str]] = _TENANCY_KINDS if access.platform else access.kinds
+    identities = [identity(item.manifest) for item in items]
+    kinds = set(_TENANCY_KINDS if access.platform else access.kinds or WORKLOAD_KINDS)
+    cluster_kinds = set(_CLUSTER_KINDS if access.platform else ())
+    if access.kinds is None:
+        kinds.update((group, kind) for group, kind, namespace, _ in identities if namespace)
+    if access.platform:
+        cluster_kinds.update((group, kind) for group, kind, namespace, _ in identities if not namespace)
     described = "Cluster-scoped and tenancy objects" if access.platform else f"Runs of {application.id}"
-    used = {str(item.manifest["metadata"]["namespace"]) for item in items if "namespace" in item.manifest["metadata"]}
+    used = {namespace for _, _, namespace, _ in identities if namespace}
     namespaces = ["*"] if access.platform else sorted(access.namespaces or used)
     return api.AppProject(
         metadata=ObjectMeta(name=project_name(cluster.id, application.id), namespace=_NAMESPACE),
@@ -97,15 +105,36 @@ def _project(
             source_repos=[repository.url],
             destinations=[api.ProjectDestination(server=cluster.server, namespace=name) for name in namespaces],
             cluster_resource_whitelist=[
-                api.ClusterResource(group=group, kind=kind)
-                for group, kind in (_CLUSTER_KINDS if access.platform else ())
+                api.ClusterResource(group=group, kind=kind) for group, kind in sorted(cluster_kinds)
             ],
-            namespace_resource_whitelist=[api.GroupKind(group=group, kind=kind) for group, kind in kinds],
+            namespace_resource_whitelist=[api.GroupKind(group=group, kind=kind) for group, kind in sorted(kinds)],
             namespace_resource_blacklist=None
             if access.platform
             else [api.GroupKind(group=group, kind=kind) for group, kind in _DENIED_TO_TENANTS],
         ),
     )
+
+
+def access_faults(application: Application, items: Sequence[Rendered]) -> Iterator[Fault]:
+    """What Argo CD would refuse to sync, since the application's project does not allow it."""
+    access = application.access
+    if access.platform:
+        return
+    for item in items:
+        group, kind, namespace, name = identity(item.manifest)
+        title = f'{kind} "{name}"'
+        if (group, kind) in _DENIED_TO_TENANTS or not namespace:
+            told = f'may not stand in application "{application.id}": it is for the platform to decide on'
+            yield Fault(
+                told, title, fix="make it directly in the cluster, or in the application platform", place=item.place
+            )
+        elif access.namespaces and namespace not in access.namespaces:
+            told = f'application "{application.id}" may not write namespace "{namespace}"'
+            yield Fault(told, title, fix=f"it may write {', '.join(access.namespaces)}", place=item.place)
+        elif access.kinds is not None and (group, kind) not in access.kinds:
+            told = f'application "{application.id}" may not write this kind'
+            allowed = ", ".join(sorted({kind for _, kind in access.kinds}))
+            yield Fault(told, title, fix=f"it may write {allowed}", place=item.place)
 
 
 def _application_set(cluster: Cluster, names: Sequence[str], repository: Repository) -> api.ApplicationSet:

@@ -10,7 +10,7 @@ from constructs import Construct
 from trainshed import naming
 from trainshed.faults import Fault, Faults, Place
 from trainshed.gitops.application import Access, Application, Rendered, finished, refuse_twin
-from trainshed.gitops.argocd import argocd_objects
+from trainshed.gitops.argocd import access_faults, argocd_objects
 from trainshed.gitops.component import Component, calling_place
 from trainshed.gitops.layout import identity
 from trainshed.gitops.names import ARGOCD
@@ -106,6 +106,8 @@ class Cluster(Construct):
             for name, application in sorted(self.applications.items())
         }
         if self.app.repository is not None:
+            for name, items in made.items():
+                self.faults.extend(access_faults(self.applications[name], items))
             made[ARGOCD] = made.get(ARGOCD, []) + [
                 Rendered(finished(item), f"{self.path}/{ARGOCD}", self.place)
                 for item in argocd_objects(self, made, self.app.repository)

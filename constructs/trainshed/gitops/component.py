@@ -60,6 +60,11 @@ class Component(Construct):
     @property
     def application(self) -> Application:
         """The application (folder in `dist/`) that this component is rendered into."""
+        return self.enclosing_application or self.cluster.application(self.home())
+
+    @property
+    def enclosing_application(self) -> Application | None:
+        """The application that this component was made in, if any."""
         from trainshed.gitops.application import Application
 
         scope: Construct | None = self.scope
@@ -67,7 +72,7 @@ class Component(Construct):
             if isinstance(scope, Application):
                 return scope
             scope = scope_of(scope)
-        return self.cluster.application(self.home())
+        return None
 
     @property
     def title(self) -> str:

@@ -10,3 +10,17 @@ ARGOCD: Final = "argocd"
 
 #: Declared size of a node pool, on its ResourceFlavor: JSON `{"nodes": n, "perNode": {resource: quantity}}`.
 CAPACITY_ANNOTATION: Final = "trainshed.dev/capacity"
+
+#: Kinds that an application may hold unless said otherwise: runs and what belongs to them. LocalQueue,
+#: ResourceQuota and RoleBinding are left out on purpose: who can make a LocalQueue chooses the quota it draws on.
+WORKLOAD_KINDS: Final[tuple[tuple[str, str], ...]] = (
+    ("", "ConfigMap"),
+    ("", "PersistentVolumeClaim"),
+    ("", "Service"),
+    ("batch", "CronJob"),
+    ("batch", "Job"),
+    ("batch.volcano.sh", "Job"),
+    ("jobset.x-k8s.io", "JobSet"),
+    ("trainer.kubeflow.org", "TrainJob"),
+    ("trainer.kubeflow.org", "TrainingRuntime"),
+)
