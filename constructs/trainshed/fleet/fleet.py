@@ -78,6 +78,13 @@ class Fleet:
         return list(workloads_of(self))
 
     @cached_property
+    def templates(self) -> list[Workload]:
+        """Runtimes and other templates of pods that no workload of the input uses."""
+        from trainshed.fleet.workloads import templates_of
+
+        return list(templates_of(self))
+
+    @cached_property
     def namespaces(self) -> Namespaces:
         """Labels of namespaces, and where objects land."""
         from trainshed.fleet.namespaces import Namespaces

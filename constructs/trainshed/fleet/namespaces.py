@@ -26,6 +26,8 @@ class Namespaces:
         self._documents = {document.name: document for document in fleet.of(("", "Namespace"))}
         self._destinations = _destinations(fleet)
         self._folders: dict[str, str | None] = {}
+        self._fleet = fleet
+        self._by_name: dict[tuple[str, str], dict[str, list[Document]]] = {}
 
     def document(self, name: str | None) -> Document | None:
         """The Namespace object, where the input has it."""
@@ -60,6 +62,20 @@ class Namespaces:
         if folder not in self._folders:
             self._folders[folder] = self._covering(folder)
         return self._folders[folder]
+
+    def find(self, group: str, kind: str, namespace: str | None, name: str) -> Document | None:
+        """The namespaced object that a reference from `namespace` means: one there; else one that names no namespace;
+        else, for a reference from an object that names none, the only one of that name."""
+        found = self._fleet.find(group, kind, namespace, name) or self._fleet.find(group, kind, None, name)
+        if found is not None or namespace is not None or not name:
+            return found
+        if (group, kind) not in self._by_name:
+            by_name: dict[str, list[Document]] = {}
+            for document in self._fleet.of((group, kind)):
+                by_name.setdefault(document.name, []).append(document)
+            self._by_name[group, kind] = by_name
+        candidates = self._by_name[group, kind].get(name, [])
+        return candidates[0] if len(candidates) == 1 else None
 
     def _covering(self, folder: str) -> str | None:
         parts = tuple(part for part in folder.split("/") if part not in ("", "."))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from trainshed.fleet.access import Node, text
-from trainshed.fleet.amounts import Amounts, add, amounts, raise_to
+from trainshed.fleet.amounts import Amounts, add, amounts, quantity, raise_to
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -26,8 +26,9 @@ def container_requests(container: Node, defaults: Defaults | None = None) -> Amo
     requests = amounts(resources.get("requests"))
     limits = resources.get("limits")
     if limits.__class__ is dict:
-        for name, amount in amounts(limits).items():
-            requests.setdefault(name, amount)
+        for name, value in limits.items():
+            if name not in requests and (amount := quantity(value)) is not None:
+                requests[name] = amount
     if defaults:
         for name, amount in defaults.requests.items():
             requests.setdefault(name, amount)
@@ -53,7 +54,11 @@ def _containers(spec: Node, defaults: Defaults | None) -> Amounts:
     if containers.__class__ is list:
         for container in containers:
             if container.__class__ is dict:
-                add(total, container_requests(container, defaults))
+                requested = container_requests(container, defaults)
+                if total:
+                    add(total, requested)
+                else:
+                    total = requested
     init_containers = spec.get("initContainers")
     if init_containers.__class__ is list and init_containers:
         _with_init(total, init_containers, defaults)
@@ -87,6 +92,8 @@ def _pod_level(resources: Node, containers: Amounts) -> Amounts:
 
 def overhead_of(fleet: Fleet, spec: Node) -> Amounts:
     """The pod's overhead: as written, otherwise its RuntimeClass's, where that is in the input."""
+    if "overhead" not in spec and "runtimeClassName" not in spec:
+        return {}
     written = spec.get("overhead")
     if written.__class__ is dict:
         return amounts(written)

@@ -11,7 +11,7 @@ from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
 
 
-@dataclass
+@dataclass(slots=True)
 class PodSet:
     """Pods of one shape. `document` and `path` say where the pod template is written: for a TrainJob mostly in its
     runtime. `template` is that template with everything merged in that the controllers merge (TrainJob fields,

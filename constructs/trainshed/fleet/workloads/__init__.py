@@ -9,7 +9,7 @@ from trainshed.fleet.access import mappings, text
 from trainshed.fleet.document import Document
 from trainshed.fleet.requests import overhead_of, pod_requests
 from trainshed.fleet.workload import Workload
-from trainshed.fleet.workloads import apps, batch, pods, trainjob, volcano
+from trainshed.fleet.workloads import apps, appwrapper, batch, kubeflow, pods, ray, spark, trainjob, volcano
 from trainshed.fleet.workloads.at import At
 
 if TYPE_CHECKING:
@@ -27,9 +27,20 @@ KINDS: Final[dict[tuple[str, str], Callable[[At], Workload]]] = {
     ("batch.volcano.sh", "Job"): volcano.volcano_job,
     ("flow.volcano.sh", "JobFlow"): volcano.job_flow,
     ("jobset.x-k8s.io", "JobSet"): batch.job_set,
+    ("kubeflow.org", "JAXJob"): kubeflow.replica_job("jaxReplicaSpecs"),
+    ("kubeflow.org", "MPIJob"): kubeflow.replica_job("mpiReplicaSpecs", workers=0),
+    ("kubeflow.org", "PaddleJob"): kubeflow.replica_job("paddleReplicaSpecs"),
+    ("kubeflow.org", "PyTorchJob"): kubeflow.replica_job("pytorchReplicaSpecs"),
+    ("kubeflow.org", "TFJob"): kubeflow.replica_job("tfReplicaSpecs"),
+    ("kubeflow.org", "XGBoostJob"): kubeflow.replica_job("xgbReplicaSpecs"),
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): apps.leader_worker_set,
+    ("ray.io", "RayCluster"): ray.ray_cluster,
+    ("ray.io", "RayJob"): ray.ray_job,
+    ("ray.io", "RayService"): ray.ray_service,
+    ("sparkoperator.k8s.io", "SparkApplication"): spark.spark_application,
     ("trainer.kubeflow.org", "TrainJob"): trainjob.train_job,
 }
+KINDS["workload.codeflare.dev", "AppWrapper"] = appwrapper.app_wrapper(KINDS)
 
 
 def workloads_of(fleet: Fleet) -> Iterator[Workload]:
@@ -48,6 +59,31 @@ def workloads_of(fleet: Fleet) -> Iterator[Workload]:
     for workload in found:
         fill_requests(fleet, workload)
         yield workload
+
+
+def templates_of(fleet: Fleet) -> Iterator[Workload]:
+    """What describes pods without making any: runtimes and Volcano JobTemplates that no workload of the input uses,
+    and PodTemplates. Counts are as written there."""
+    used = {id(pod_set.document) for workload in fleet.workloads for pod_set in workload.pod_sets}
+    for document in fleet.documents:
+        make = _TEMPLATES.get((document.group, document.kind))
+        if make is not None and document.judged and id(document) not in used:
+            workload = make(At(fleet, document, document.manifest))
+            workload.namespace = fleet.namespaces.of(document)
+            fill_requests(fleet, workload)
+            yield workload
+
+
+def _pod_template(at: At) -> Workload:
+    return at.workload("PodTemplate", [at.pod_set("main", 1, "template", count_path=("template",))])
+
+
+_TEMPLATES: Final[dict[tuple[str, str], Callable[[At], Workload]]] = {
+    ("", "PodTemplate"): _pod_template,
+    ("flow.volcano.sh", "JobTemplate"): volcano.volcano_job,
+    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): trainjob.runtime_template,
+    ("trainer.kubeflow.org", "TrainingRuntime"): trainjob.runtime_template,
+}
 
 
 def fill_requests(fleet: Fleet, workload: Workload) -> None:

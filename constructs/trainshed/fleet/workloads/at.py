@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trainshed.fleet.access import Node, mapping, strings, whole
+from trainshed.fleet.access import Node, mapping, strings, text, whole
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workload import PodSet, Workload
@@ -23,6 +23,16 @@ class At(NamedTuple):
     document: Document
     manifest: Node
     path: Path = ()
+
+    @property
+    def name(self) -> str:
+        """The object's own name, otherwise its document's."""
+        return text(self.manifest, "metadata", "name") or self.document.name
+
+    @property
+    def namespace(self) -> str | None:
+        """The object's own namespace, otherwise its document's."""
+        return text(self.manifest, "metadata", "namespace") or self.document.namespace
 
     def inside(self, *path: str | int) -> At:
         """The mapping at `path` of this object, as an object of its own."""

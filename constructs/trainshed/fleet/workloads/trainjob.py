@@ -13,7 +13,7 @@ from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workload import PodSet, Workload
 from trainshed.fleet.workloads.at import At, counted
-from trainshed.fleet.workloads.batch import job_pods
+from trainshed.fleet.workloads.batch import job_pods, job_set
 from trainshed.fleet.workloads.merge import Origins, merge
 from trainshed.fleet.workloads.trainjob_fields import Draft, override_initializer, override_trainer
 from trainshed.fleet.workloads.trainjob_policy import apply_policy, mark_gang
@@ -28,9 +28,24 @@ def runtime_of(at: At) -> Document | None:
     """The runtime a TrainJob names, where the input has it. The default kind is ClusterTrainingRuntime."""
     reference = mapping(at.manifest, "spec", "runtimeRef")
     kind = text(reference, "kind") or "ClusterTrainingRuntime"
-    namespace = None if kind == "ClusterTrainingRuntime" else at.document.namespace
-    found = at.fleet.find(text(reference, "apiGroup") or GROUP, kind, namespace, text(reference, "name"))
+    group, name = text(reference, "apiGroup") or GROUP, text(reference, "name")
+    if kind == "TrainingRuntime":
+        found = at.fleet.namespaces.find(group, kind, at.namespace, name)
+    else:
+        found = at.fleet.find(group, kind, None, name)
     return found if found is not None and found.judged and kind.endswith("TrainingRuntime") else None
+
+
+def runtime_template(at: At) -> Workload:
+    """A runtime by itself: the pod sets of its JobSet, as a TrainJob that says nothing would get them."""
+    workload = job_set(at.inside("spec", "template"))
+    policy = mapping(at.manifest, "spec", "mlPolicy")
+    nodes, mpi = counted(policy, "numNodes"), isinstance(policy.get("mpi"), dict)
+    for pod_set in workload.pod_sets:
+        ancestor = strings(pod_set.item, "template", "metadata", "labels").get(ANCESTOR, "")
+        if policy and (pod_set.name == "node" if mpi else ancestor == "trainer"):
+            pod_set.count, pod_set.count_at = nodes, (at.document, (*at.path, "spec", "mlPolicy", "numNodes"))
+    return workload
 
 
 def train_job(at: At) -> Workload:
@@ -128,7 +143,7 @@ def _pod_set(draft: Draft, runtime: Document) -> PodSet:
 def _job_set(at: At, runtime: Document, drafts: list[Draft]) -> Node:
     """The JobSet object: named as the TrainJob, with the runtime's and the patches' metadata."""
     template = mapping(runtime.manifest, "spec", "template")
-    metadata: Node = {"name": at.document.name, "namespace": at.document.namespace}
+    metadata: Node = {"name": at.name, "namespace": at.namespace}
     for field in ("labels", "annotations"):
         merged = dict(strings(template, "metadata", field))
         for _, patch in mappings(at.manifest, "spec", "runtimePatches"):

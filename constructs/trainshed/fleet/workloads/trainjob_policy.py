@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from trainshed.fleet.access import Node, items, mapping, strings, text, whole
+from trainshed.fleet.access import Node, items, mapping, strings, whole
 from trainshed.fleet.amounts import amounts
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
@@ -114,7 +114,7 @@ def _gpus(resources: Node) -> int:
 
 def _first(at: At) -> str:
     """The address of rank 0, which Trainer fixes whatever the jobs and the subdomain are called."""
-    return f"{at.document.name}-node-0-0.{at.document.name}"
+    return f"{at.name}-node-0-0.{at.name}"
 
 
 def _inject(at: At, draft: Draft, index: int, variables: list[Variable]) -> None:
@@ -146,6 +146,6 @@ def mark_gang(at: At, runtime: Document, drafts: list[Draft]) -> None:
             continue
         for draft in drafts:
             metadata = mapping(draft.template, "metadata")
-            entries = {**strings(metadata, field), key: text(at.document.manifest, "metadata", "name")}
+            entries = {**strings(metadata, field), key: at.name}
             draft.template = {**draft.template, "metadata": {**metadata, field: entries}}
             put(draft.origins, ("metadata", field, key), (runtime, ("spec", "podGroupPolicy", source)))

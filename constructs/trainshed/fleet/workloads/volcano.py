@@ -37,7 +37,7 @@ def job_flow(at: At) -> Workload:
     known = True
     for _, flow in mappings(at.manifest, "spec", "flows"):
         name = text(flow, "name")
-        template = at.fleet.find("flow.volcano.sh", "JobTemplate", at.document.namespace, name)
+        template = at.fleet.namespaces.find("flow.volcano.sh", "JobTemplate", at.namespace, name)
         if template is None or not template.judged:
             known = False
             continue
