@@ -7,7 +7,9 @@ everything first and then hands one complete set of files to `publish()`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import cdk8s
@@ -29,6 +31,18 @@ class Repository:
     url: str
     revision: str = "main"
     path: str = "dist"
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """What a synth makes lives until it is written: the collector would only go through it, again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class App(cdk8s.App):
@@ -53,6 +67,7 @@ class App(cdk8s.App):
             except Exception as error:
                 self.faults.extend(faults_from_exception(error))
 
+    @_collector_off()
     def files(self) -> dict[str, str]:
         """Path below `dist/` → text, for all clusters. Raises Faults with every mistake of all of them."""
         faults = list(self.faults)
