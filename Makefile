@@ -7,6 +7,7 @@ export CDK8S_CHECK_UPGRADE = false
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
 .PHONY: help synth verify test lint types fix bench wheel schemas lock clean
 
 help: ## Show this list
@@ -56,7 +57,7 @@ clean: ## Remove the environment and everything built
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 …")'
-	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.run: requirements/run.txt pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install -q --require-hashes -r requirements/run.txt
