@@ -1,0 +1,260 @@
+"""Order and preemption: PriorityClasses that act behind Kueue's back, fair-sharing settings without effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trainshed.checks.kueue_common import named, queued
+from trainshed.checks.rule import Issue, rule
+from trainshed.fleet.access import dig, text, whole
+from trainshed.fleet.document import Document
+from trainshed.fleet.kueue_tree import ClusterQueueNode
+from trainshed.fleet.workload import PodSet, Workload
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
+
+_FAMILY = "kueue preemption"
+_BUILT_IN = ("system-cluster-critical", "system-node-critical")
+
+
+@dataclass(frozen=True)
+class _User:
+    workload: Workload
+    queue: ClusterQueueNode
+    value: int
+    pod_set: PodSet
+    priority_class: Document | None
+
+
+@rule("kueue-pod-priority-preempts", severity="warning", family=_FAMILY, targets=("kueue",))
+def pod_priority_preempts(fleet: Fleet) -> Iterator[Issue]:
+    """A preempting PriorityClass on queued pods undoes what the ClusterQueues forbid.
+
+    Why: kube-scheduler preempts by the pods' PriorityClass and knows nothing of queues. Where quota exceeds the real
+    nodes, a pod with a higher PriorityClass pushes out pods of another queue although all policies say Never.
+
+    Fix: Write `preemptionPolicy: Never` in the PriorityClass, and order workloads by WorkloadPriorityClass.
+
+    Bad:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: team-a}
+        spec: {namespaceSelector: {}}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: team-b}
+        spec: {namespaceSelector: {}}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: a, namespace: aurora}
+        spec: {clusterQueue: team-a}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: b, namespace: aurora}
+        spec: {clusterQueue: team-b}
+        ---
+        apiVersion: scheduling.k8s.io/v1
+        kind: PriorityClass
+        metadata: {name: high}
+        value: 1000
+        ---
+        apiVersion: scheduling.k8s.io/v1
+        kind: PriorityClass
+        metadata: {name: low}
+        value: 10
+        ---
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: big, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: a}}
+        spec:
+          template:
+            spec:
+              restartPolicy: Never
+              priorityClassName: high
+              containers: [{name: main, image: registry.example.com/a:1}]
+        ---
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: small, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: b}}
+        spec:
+          template:
+            spec:
+              restartPolicy: Never
+              priorityClassName: low
+              containers: [{name: main, image: registry.example.com/a:1}]
+
+    Good:
+        apiVersion: scheduling.k8s.io/v1
+        kind: PriorityClass
+        metadata: {name: high}
+        value: 1000
+        preemptionPolicy: Never
+    """
+    users = list(_users(fleet))
+    lowest: dict[int, _User] = {}
+    for user in users:
+        known = lowest.get(id(user.queue))
+        if known is None or user.value < known.value:
+            lowest[id(user.queue)] = user
+    ordered = sorted(lowest.values(), key=lambda user: user.value)
+    told: set[int] = set()
+    for user in users:
+        if user.priority_class is None or id(user.priority_class) in told:
+            continue
+        for victim in ordered:
+            if victim.value >= user.value:
+                break
+            if not _allowed(user, victim):
+                told.add(id(user.priority_class))
+                yield _behind_kueue(user, victim, user.priority_class)
+                break
+
+
+def _users(fleet: Fleet) -> Iterator[_User]:
+    classes = {document.name: document for document in fleet.of(("scheduling.k8s.io", "PriorityClass"))}
+    if not classes:
+        return
+    for workload, _, queue in queued(fleet):
+        for pod_set in workload.pod_sets:
+            name = text(pod_set.spec, "priorityClassName")
+            document = classes.get(name)
+            if (name and document is None) or name in _BUILT_IN:
+                continue
+            value = (whole(document.manifest, "value") or 0) if document else 0
+            preempts = document is not None and text(document.manifest, "preemptionPolicy") != "Never"
+            yield _User(workload, queue, value, pod_set, document if preempts else None)
+
+
+def _allowed(user: _User, victim: _User) -> bool:
+    """Whether Kueue itself would let one preempt the other."""
+    if user.workload is victim.workload:
+        return True
+    if user.queue is victim.queue:
+        return user.queue.policy("withinClusterQueue") != "Never"
+    same_tree = user.queue.parent is not None and user.queue.root is victim.queue.root
+    return same_tree and user.queue.policy("reclaimWithinCohort") != "Never"
+
+
+def _behind_kueue(user: _User, victim: _User, priority_class: Document) -> Issue:
+    between = (
+        f"within ClusterQueue {user.queue.name}"
+        if user.queue is victim.queue
+        else f"between ClusterQueues {user.queue.name} and {victim.queue.name}"
+    )
+    return Issue(
+        priority_class,
+        ("preemptionPolicy",),
+        f"pods of {named(user.workload.document)} with this PriorityClass ({user.value}) preempt those of "
+        f"{named(victim.workload.document)} ({victim.value}) on full nodes (preemptionPolicy PreemptLowerPriority), "
+        f"while Kueue allows no preemption {between}",
+        'write preemptionPolicy: "Never", and order workloads by the label kueue.x-k8s.io/priority-class',
+        related=(("used here", *user.pod_set.at(("spec", "priorityClassName"))),),
+    )
+
+
+@rule("kueue-borrow-within-cohort-unused", severity="warning", family=_FAMILY, targets=("kueue",))
+def borrow_within_cohort_unused(fleet: Fleet) -> Iterator[Issue]:
+    """`borrowWithinCohort` is set while Kueue shares fairly.
+
+    Why: With `fairSharing` in the manager's configuration, shares decide who is preempted and `borrowWithinCohort`
+    does not, though the flavor assigner still expects preemption where it cannot happen.
+
+    Fix: Leave `borrowWithinCohort` out.
+
+    Bad:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: kueue-manager-config, namespace: kueue-system}
+        data:
+          controller_manager_config.yaml: |
+            apiVersion: config.kueue.x-k8s.io/v1beta2
+            kind: Configuration
+            fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: team-a}
+        spec:
+          cohortName: all
+          namespaceSelector: {}
+          preemption: {reclaimWithinCohort: Any, borrowWithinCohort: {policy: LowerPriority}}
+
+    Good:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: team-a}
+        spec:
+          cohortName: all
+          namespaceSelector: {}
+          preemption: {reclaimWithinCohort: Any, borrowWithinCohort: {policy: LowerPriority}}
+    """
+    if not fleet.kueue.config.fair_sharing:
+        return
+    for queue in fleet.kueue.cluster_queues.values():
+        if queue.policy("borrowWithinCohort") != "Never":
+            yield Issue(
+                queue.doc,
+                ("spec", "preemption", "borrowWithinCohort"),
+                f"borrowWithinCohort is {queue.policy('borrowWithinCohort')}, but the manager's configuration turns "
+                "fairSharing on, under which it has no effect",
+                "leave borrowWithinCohort out",
+            )
+
+
+@rule("kueue-admission-scope-unused", severity="warning", family="kueue fair sharing", targets=("kueue",))
+def admission_scope_unused(fleet: Fleet) -> Iterator[Issue]:
+    """A ClusterQueue asks for usage-based order, which the manager's configuration does not turn on.
+
+    Why: `admissionScope: UsageBasedAdmissionFairSharing` works only with an `admissionFairSharing` block in the
+    manager's configuration. Without it LocalQueues are served by priority and time.
+
+    Fix: Add `admissionFairSharing` to the configuration, or leave `admissionScope` out.
+
+    Bad:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: kueue-manager-config, namespace: kueue-system}
+        data:
+          controller_manager_config.yaml: |
+            apiVersion: config.kueue.x-k8s.io/v1beta2
+            kind: Configuration
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpu}
+        spec: {namespaceSelector: {}, admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}}
+
+    Good:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: kueue-manager-config, namespace: kueue-system}
+        data:
+          controller_manager_config.yaml: |
+            apiVersion: config.kueue.x-k8s.io/v1beta2
+            kind: Configuration
+            admissionFairSharing: {usageHalfLifeTime: 168h}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpu}
+        spec: {namespaceSelector: {}, admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}}
+    """
+    config = fleet.kueue.config
+    if config.document is None or config.admission_fair_sharing:
+        return
+    for queue in fleet.kueue.cluster_queues.values():
+        path = ("spec", "admissionScope", "admissionMode")
+        if dig(queue.doc.manifest, *path) == "UsageBasedAdmissionFairSharing":
+            yield Issue(
+                queue.doc,
+                path,
+                "has no effect: the manager's configuration has no admissionFairSharing",
+                "add admissionFairSharing to the configuration, or leave admissionScope out",
+                related=(("the configuration", config.document, config.path),),
+            )

@@ -1,0 +1,352 @@
+"""Quota and workloads: is every request covered, and can the quota that is reachable ever hold it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trainshed.checks.kueue_common import (
+    container_name,
+    elsewhere,
+    place_in,
+    queued,
+    request_path,
+)
+from trainshed.checks.rule import Issue, rule
+from trainshed.fleet.kueue_feasibility import (
+    Blocked,
+    Feasibility,
+    feasibilities,
+    reach_text,
+    refusal_lines,
+    requests_of,
+)
+from trainshed.fleet.kueue_quota import shown
+from trainshed.fleet.workload import PodSet
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
+
+_FAMILY = "kueue quota"
+
+
+@rule("kueue-uncovered-resource", severity="error", family=_FAMILY, targets=("kueue",))
+def uncovered_resource(fleet: Fleet) -> Iterator[Issue]:
+    """A workload requests a resource that its ClusterQueue does not cover.
+
+    Why: Kueue looks every requested resource up in the ClusterQueue's resourceGroups. One that no group covers makes
+    the assignment of flavors fail, however much quota the others have. Requests that a LimitRange adds count too.
+
+    Fix: Cover the resource with a quota on every flavor of a group, or drop the request. With the manager's setting
+    `resources.quotaCheckStrategy: IgnoreUndeclared` (Kueue 0.19) uncovered resources are let through.
+
+    Bad:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpu}
+        spec:
+          namespaceSelector: {}
+          resourceGroups:
+          - coveredResources: [cpu]
+            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: train, namespace: aurora}
+        spec: {clusterQueue: gpu}
+        ---
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
+        spec:
+          template:
+            spec:
+              restartPolicy: Never
+              containers:
+              - name: main
+                image: registry.example.com/a:1
+                resources: {requests: {cpu: "1", ephemeral-storage: 10Gi}}
+
+    Good:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpu}
+        spec:
+          namespaceSelector: {}
+          resourceGroups:
+          - coveredResources: [cpu, ephemeral-storage]
+            flavors:
+            - name: h100
+              resources: [{name: cpu, nominalQuota: "8"}, {name: ephemeral-storage, nominalQuota: 1Ti}]
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: train, namespace: aurora}
+        spec: {clusterQueue: gpu}
+        ---
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
+        spec:
+          template:
+            spec:
+              restartPolicy: Never
+              containers:
+              - name: main
+                image: registry.example.com/a:1
+                resources: {requests: {cpu: "1", ephemeral-storage: 10Gi}}
+    """
+    for answer in feasibilities(fleet):
+        told: set[str] = set()
+        for pod_set, resource in answer.uncovered:
+            if resource not in told and answer.queue.groups:
+                told.add(resource)
+                yield _uncovered(fleet, answer, pod_set, resource)
+
+
+def _uncovered(fleet: Fleet, answer: Feasibility, pod_set: PodSet, resource: str) -> Issue:
+    path, written = request_path(pod_set, resource)
+    document, where = place_in(answer.workload, pod_set, path)
+    queue, local = answer.queue, answer.local_queue.document.name
+    covered = ", ".join(sorted(queue.covered)) or "nothing"
+    origin = "" if written else " (added by a LimitRange, a RuntimeClass or the kind's controller)"
+    excluded = fleet.kueue.config
+    hint = "" if excluded.known else ", unless the manager's settings exclude it"
+    message = (
+        f"requests {resource}{origin}, which ClusterQueue {queue.name} (LocalQueue {local}) does not cover: "
+        f"it covers {covered}; the workload is never admitted{hint if not written else ''}"
+    )
+    fix = f'add "{resource}" to coveredResources with a quota on every flavor of that group, or drop the request'
+    related = (("the ClusterQueue", queue.doc, ("spec", "resourceGroups")), *elsewhere(answer.workload, pod_set, path))
+    return Issue(document, where, message, fix, related=related)
+
+
+@rule("kueue-never-admitted", severity="error", family=_FAMILY, targets=("kueue",))
+def never_admitted(fleet: Fleet) -> Iterator[Issue]:
+    """A workload needs more than its ClusterQueue could ever reach, everybody else idle.
+
+    Why: What a ClusterQueue can reach is its nominalQuota and what it may borrow: up to its borrowingLimit, and never
+    more than the cohorts above lend. A workload beyond that on every flavor waits for ever; with StrictFIFO it blocks
+    all behind it. A gang is admitted as a whole, so all its pods count together.
+
+    Fix: Ask for less, or raise nominalQuota or borrowingLimit.
+
+    Bad:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpu}
+        spec:
+          namespaceSelector: {}
+          resourceGroups:
+          - coveredResources: [cpu]
+            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: train, namespace: aurora}
+        spec: {clusterQueue: gpu}
+        ---
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
+        spec:
+          parallelism: 5
+          template:
+            spec:
+              restartPolicy: Never
+              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "2"}}}]
+
+    Good:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpu}
+        spec:
+          namespaceSelector: {}
+          resourceGroups:
+          - coveredResources: [cpu]
+            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: train, namespace: aurora}
+        spec: {clusterQueue: gpu}
+        ---
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
+        spec:
+          parallelism: 4
+          template:
+            spec:
+              restartPolicy: Never
+              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "2"}}}]
+    """
+    for answer in feasibilities(fleet):
+        if answer.queue.dropped:
+            continue
+        for blocked in answer.blocked:
+            if any(refusal.reason == "quota" for refusal in blocked.refusals):
+                yield _beyond(answer, blocked)
+        for resource, asked, reach in answer.exceeded:
+            yield _sum_beyond(answer, resource, asked, reach)
+
+
+def _beyond(answer: Feasibility, blocked: Blocked) -> Issue:
+    resource = next(refusal.resource for refusal in blocked.refusals if refusal.reason == "quota")
+    part = blocked.part
+    pod_set = part.pod_sets[0]
+    path, _ = request_path(pod_set, resource)
+    document, where = place_in(answer.workload, pod_set, path)
+    each = shown(resource, part.per_pod.get(resource, 0))
+    pods = f" ({part.count} pods x {each})" if part.count > 1 and len(part.pod_sets) == 1 and resource != "pods" else ""
+    unit = " of each of its groups" if answer.workload.units > 1 and answer.workload.form == "LeaderWorkerSet" else ""
+    message = f"is never admitted: pod set {part.name}{unit}{pods} {refusal_lines(blocked)}"
+    fix = "ask for less, or raise the ClusterQueue's nominalQuota or what it may borrow"
+    related = (("the ClusterQueue", answer.queue.doc, blocked.group.path), *elsewhere(answer.workload, pod_set, path))
+    return Issue(document, where, message, fix, related=related)
+
+
+def _sum_beyond(answer: Feasibility, resource: str, asked: int, reach: int) -> Issue:
+    pod_set = next(part.pod_sets[0] for part in answer.parts if part.requests.get(resource))
+    path, _ = request_path(pod_set, resource)
+    document, where = place_in(answer.workload, pod_set, path)
+    summands = " + ".join(
+        f"{shown(resource, part.requests[resource])} for {part.name}"
+        for part in answer.parts
+        if part.requests.get(resource)
+    )
+    flavors = answer.queue.covered[resource].flavors
+    how = "; ".join(f"{flavor}: {reach_text(answer.queue, (flavor, resource))}" for flavor in flavors[:4])
+    message = (
+        f"is never admitted: needs {shown(resource, asked)} of {resource} ({summands}), ClusterQueue "
+        f"{answer.queue.name} can reach a quota of {shown(resource, reach)} ({how})"
+    )
+    fix = "ask for less, or raise the ClusterQueue's nominalQuota or what it may borrow"
+    related = (("the ClusterQueue", answer.queue.doc, answer.queue.covered[resource].path),)
+    return Issue(document, where, message, fix, related=related)
+
+
+@rule("kueue-only-by-borrowing", severity="info", family=_FAMILY, targets=("kueue",))
+def only_by_borrowing(fleet: Fleet) -> Iterator[Issue]:
+    """A workload is larger than its ClusterQueue's own quota: it runs only while others leave theirs idle.
+
+    Why: Beyond the nominalQuota a workload borrows from the cohort. It waits while the others use their quota, and
+    is preempted when an owner with `reclaimWithinCohort` takes it back.
+
+    Fix: Nothing, when that is meant; otherwise raise the nominalQuota.
+
+    Bad:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: team-a}
+        spec:
+          cohortName: all
+          namespaceSelector: {}
+          resourceGroups:
+          - coveredResources: [cpu]
+            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: team-b}
+        spec:
+          cohortName: all
+          namespaceSelector: {}
+          resourceGroups:
+          - coveredResources: [cpu]
+            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: train, namespace: aurora}
+        spec: {clusterQueue: team-a}
+        ---
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
+        spec:
+          template:
+            spec:
+              restartPolicy: Never
+              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "12"}}}]
+    """
+    for answer in feasibilities(fleet):
+        if answer.verdict != "borrowing":
+            continue
+        queue = answer.queue
+        key, amount = next(item for item in answer.assigned.items() if item[1] > queue.subtree_quota(item[0]))
+        pod_set = answer.workload.pod_sets[0]
+        document, where = place_in(answer.workload, pod_set, request_path(pod_set, key[1])[0])
+        message = f"runs only while others leave quota idle: {answer.arithmetic(key, amount)}"
+        yield Issue(document, where, message, "", related=(("the ClusterQueue", queue.doc, queue.quotas[key].path),))
+
+
+@rule("kueue-no-covered-request", severity="warning", family=_FAMILY, targets=("kueue",))
+def no_covered_request(fleet: Fleet) -> Iterator[Issue]:
+    """A queued workload has pods that request nothing its ClusterQueue covers.
+
+    Why: Kueue assigns a flavor for each requested resource. Without a covered request there is no flavor: the pods
+    are admitted at once, get no node labels, run anywhere and charge no quota.
+
+    Fix: Write requests, or let the ClusterQueue cover `pods`, which counts every pod.
+
+    Bad:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpu}
+        spec:
+          namespaceSelector: {}
+          resourceGroups:
+          - coveredResources: [cpu]
+            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: train, namespace: aurora}
+        spec: {clusterQueue: gpu}
+        ---
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
+        spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}}}
+
+    Good:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpu}
+        spec:
+          namespaceSelector: {}
+          resourceGroups:
+          - coveredResources: [pods]
+            flavors: [{name: h100, resources: [{name: pods, nominalQuota: "8"}]}]
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: train, namespace: aurora}
+        spec: {clusterQueue: gpu}
+        ---
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
+        spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}}}
+    """
+    for workload, _, queue in queued(fleet):
+        if not workload.parts_known or not queue.groups or "pods" in queue.covered:
+            continue
+        for pod_set in workload.pod_sets:
+            counts = requests_of(fleet.kueue.config, pod_set)
+            if not pod_set.count or not pod_set.containers or any(counts.get(name) for name in queue.covered):
+                continue
+            if any(counts.values()) and not fleet.kueue.config.ignore_undeclared:
+                continue
+            path = (*pod_set.containers[0][0], "resources")
+            document, where = place_in(workload, pod_set, path)
+            container = container_name(pod_set, path)
+            message = (
+                f"container {container or pod_set.name} requests nothing that ClusterQueue {queue.name} covers "
+                f"({', '.join(sorted(queue.covered))}): the pods of {pod_set.name} are admitted at once, get no flavor "
+                "and no node labels, and charge no quota"
+            )
+            fix = 'write resources.requests, or add "pods" to the coveredResources'
+            yield Issue(document, where, message, fix, related=elsewhere(workload, pod_set, path))
+            break

@@ -1,0 +1,329 @@
+"""Can a workload ever be admitted, and what does it depend on? Kueue's flavor assignment in an otherwise idle cluster.
+
+Kueue v0.19.2, `pkg/scheduler/flavorassigner/flavorassigner.go`: for each pod set and each resource group it touches,
+one flavor must match the pods and hold all of the group's requests together with those of earlier pod sets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil
+from typing import TYPE_CHECKING, Literal
+
+from trainshed.fleet.access import items, text
+from trainshed.fleet.kueue_config import FRAMEWORKS, KueueConfig
+from trainshed.fleet.kueue_match import (
+    PODSET_GROUP,
+    selector_conflict,
+    taint_text,
+    tolerations_of,
+    topology_conflict,
+    untolerated,
+)
+from trainshed.fleet.kueue_quota import FlavorResource, counted, shown
+from trainshed.fleet.kueue_tree import ClusterQueueNode, KueueTree, LocalQueueNode, ResourceGroup
+from trainshed.fleet.workload import PodSet, Workload
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
+
+MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
+
+#: Why a flavor is ruled out.
+Reason = Literal["taint", "selector", "topology", "quota"]
+#: `never`: no flavor can take it. `borrowing`: only with quota of others. `preemption`: within nominal quota, part of
+#: which others may borrow and which comes back by preemption. `waiting`: the same, but nothing brings it back while
+#: others use it. `fits`: nobody else can use that quota. `unknown`: something that decides it is not in the input.
+Verdict = Literal["never", "borrowing", "preemption", "waiting", "fits", "unknown"]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why one flavor cannot take a pod set."""
+
+    flavor: str
+    reason: Reason
+    text: str
+    resource: str = ""
+
+
+@dataclass
+class Part:
+    """Pod sets that are assigned together, and what they ask for in Kueue's units."""
+
+    pod_sets: list[PodSet]
+    requests: dict[str, int]
+    per_pod: dict[str, int]
+    count: int
+
+    @property
+    def name(self) -> str:
+        """The pod sets' names."""
+        return "+".join(pod_set.name for pod_set in self.pod_sets)
+
+
+@dataclass
+class Blocked:
+    """A pod set that no flavor of a resource group can take, with the reason for every flavor."""
+
+    part: Part
+    group: ResourceGroup
+    refusals: list[Refusal]
+
+
+@dataclass
+class Feasibility:
+    """The answer for one workload. `uncovered`: (pod set, resource) that no resource group covers. `blocked`: pod sets
+    that no flavor can take. `exceeded`: sums over all pod sets beyond what the ClusterQueue could ever reach.
+    `assigned`: the flavor of every pod set and resource in an idle cluster, where there is one."""
+
+    workload: Workload
+    local_queue: LocalQueueNode
+    queue: ClusterQueueNode
+    parts: list[Part]
+    uncovered: list[tuple[PodSet, str]] = field(default_factory=list)
+    blocked: list[Blocked] = field(default_factory=list)
+    exceeded: list[tuple[str, int, int]] = field(default_factory=list)
+    assigned: dict[FlavorResource, int] = field(default_factory=dict)
+    complete: bool = True
+
+    @property
+    def verdict(self) -> Verdict:
+        """In one word."""
+        if self.uncovered or self.blocked or self.exceeded or self.queue.dropped:
+            return "never"
+        if not self.complete:
+            return "unknown"
+        if any(amount > self.queue.subtree_quota(key) for key, amount in self.assigned.items()):
+            return "borrowing"
+        if not any(len(node.children) > 1 for node in self.queue.ancestors):
+            return "fits"
+        if all(amount <= self.queue.local_quota(key) for key, amount in self.assigned.items()):
+            return "fits"
+        return "waiting" if self.queue.policy("reclaimWithinCohort") == "Never" else "preemption"
+
+    def arithmetic(self, key: FlavorResource, amount: int) -> str:
+        """`needs 64 of nvidia.com/gpu in flavor h100; team-a reaches 24 (nominal 16 + borrowingLimit 8, cohort
+        research 32)`."""
+        flavor, resource = key
+        reach = shown(resource, self.queue.potential(key))
+        return (
+            f"needs {shown(resource, amount)} of {resource} in flavor {flavor}, "
+            f"ClusterQueue {self.queue.name} can reach {reach} ({reach_text(self.queue, key)})"
+        )
+
+
+def reach_text(queue: ClusterQueueNode, key: FlavorResource) -> str:
+    """How the most that a ClusterQueue can use comes about."""
+    resource = key[1]
+    nominal, limit = queue.subtree_quota(key), queue.borrowing_limit(key)
+    if queue.parent is None:
+        return f"nominalQuota {shown(resource, nominal)}, no cohort"
+    parts = [f"nominalQuota {shown(resource, nominal)}"]
+    if limit is not None:
+        parts.append(f"borrowingLimit {shown(resource, limit)}")
+    parts.append(f"cohort {queue.parent.name} {shown(resource, queue.parent.potential(key))}")
+    return ", ".join(parts)
+
+
+def feasibility(fleet: Fleet, workload: Workload) -> Feasibility | None:
+    """The answer for a workload; None when its LocalQueue or ClusterQueue is not in the input."""
+    tree = fleet.kueue
+    local = local_queue_of(tree, workload)
+    queue = tree.cluster_queues.get(local.cluster_queue) if local else None
+    if local is None or queue is None:
+        return None
+    found = Feasibility(workload, local, queue, _parts(tree, workload, queue), complete=workload.parts_known)
+    _Assigner(tree, found).run()
+    return found
+
+
+def feasibilities(fleet: Fleet) -> list[Feasibility]:
+    """The answers for all queued workloads of the fleet whose queues are in the input; worked out once."""
+    tree = fleet.kueue
+    if tree.answers is None:
+        queued = (workload for workload in fleet.workloads if managed(workload))
+        tree.answers = [answer for workload in queued if (answer := feasibility(fleet, workload)) is not None]
+    answers: list[Feasibility] = tree.answers
+    return answers
+
+
+def managed(workload: Workload) -> bool:
+    """Whether Kueue itself queues this object: a kind it has an integration for, made by nobody else."""
+    document = workload.document
+    owners = items(document.manifest, "metadata", "ownerReferences")
+    return (document.group, document.kind) in FRAMEWORKS and not owners and document.judged
+
+
+def local_queue_of(tree: KueueTree, workload: Workload) -> LocalQueueNode | None:
+    """The LocalQueue that a workload goes to: the one it names, else its namespace's `default`."""
+    name = workload.queue_name or "default"
+    if workload.namespace is not None:
+        queues = tree.local_queues
+        return queues.get((workload.namespace, name)) or queues.get(("", name))
+    if not workload.queue_name:
+        return None
+    same = tree.queues_named(name)
+    return same[0] if len(same) == 1 else None
+
+
+def _parts(tree: KueueTree, workload: Workload, queue: ClusterQueueNode) -> list[Part]:
+    parts: dict[str, Part] = {}
+    for index, pod_set in enumerate(workload.pod_sets):
+        count = _count(workload, pod_set)
+        per_pod = requests_of(tree.config, pod_set)
+        total = {name: amount * count for name, amount in per_pod.items()}
+        if "pods" in queue.covered:
+            total["pods"] = per_pod["pods"] = count
+        key = pod_set.annotations.get(PODSET_GROUP) or f"#{index}"
+        if key in parts:
+            part = parts[key]
+            part.pod_sets.append(pod_set)
+            part.count += count
+            for name, amount in total.items():
+                part.requests[name] = part.requests.get(name, 0) + amount
+        else:
+            parts[key] = Part([pod_set], total, per_pod, count)
+    return list(parts.values())
+
+
+def _count(workload: Workload, pod_set: PodSet) -> int:
+    """Pods that have to fit at once; with partial admission the fewest that a Job accepts."""
+    count = workload.unit_count(pod_set)
+    if workload.form == "Job" and workload.document.group == "batch":
+        fewest = workload.annotations.get(MIN_PARALLELISM, "")
+        if fewest.isascii() and fewest.isdigit() and len(fewest) < 10 and 0 < int(fewest) < count:
+            return int(fewest)
+    return count
+
+
+def requests_of(config: KueueConfig, pod_set: PodSet) -> dict[str, int]:
+    """What Kueue counts for one pod: without excluded prefixes, after the settings' transformations."""
+    prefixes = config.excluded_prefixes
+    counts = {
+        name: max(0, counted(name, amount))
+        for name, amount in pod_set.requests.items()
+        if name and name != "pods" and not (prefixes and name.startswith(prefixes))
+    }
+    if not config.transformations:
+        return counts
+    out: dict[str, Fraction] = {}
+    for name, amount in counts.items():
+        change = config.transformations.get(name)
+        if change is None or not change.replace:
+            out[name] = out.get(name, Fraction(0)) + amount
+        if change is not None:
+            base = Fraction(amount, 1000 if name == "cpu" else 1)
+            if change.multiply_by:
+                base *= Fraction(counts.get(change.multiply_by, 0), 1000 if change.multiply_by == "cpu" else 1)
+            for output, factor in change.outputs.items():
+                more = base * factor * (1000 if output == "cpu" else 1)
+                out[output] = out.get(output, Fraction(0)) + more
+    return {name: ceil(amount) for name, amount in out.items()}
+
+
+class _Assigner:
+    """Assigns flavors pod set by pod set, everybody else idle."""
+
+    def __init__(self, tree: KueueTree, found: Feasibility) -> None:
+        self.tree = tree
+        self.found = found
+        queue = found.queue
+        flavors = [flavor for group in queue.groups for flavor in group.flavors]
+        known = [tree.flavors[name] for name in flavors if name in tree.flavors]
+        self.all_topology = bool(known) and len(known) == len(flavors) and all(flavor.topology for flavor in known)
+        self.topology_known = len(known) == len(flavors)
+
+    def run(self) -> None:
+        """Fills in the answer."""
+        found, covered = self.found, self.found.queue.covered
+        asked: dict[str, int] = {}
+        for part in found.parts:
+            groups: dict[int, list[str]] = {}
+            for name, amount in part.requests.items():
+                if not amount:
+                    continue
+                if name not in covered:
+                    if not self.tree.config.ignore_undeclared:
+                        found.uncovered.extend(
+                            (pod_set, name) for pod_set in part.pod_sets if pod_set.requests.get(name)
+                        )
+                    continue
+                asked[name] = asked.get(name, 0) + amount
+                groups.setdefault(id(covered[name]), []).append(name)
+            for names in groups.values():
+                self._assign(part, covered[names[0]], names)
+        if not found.blocked and not found.uncovered:
+            self._sums(asked)
+
+    def _assign(self, part: Part, group: ResourceGroup, names: list[str]) -> None:
+        refusals: list[Refusal] = []
+        fallback = False
+        for flavor in group.flavors:
+            refusal = self._mismatch(part, flavor) or self._too_much(part, flavor, names)
+            if refusal is None:
+                totals = {(flavor, name): part.requests[name] for name in names}
+                used = self.found.assigned
+                if all(used.get(key, 0) + more <= self.found.queue.potential(key) for key, more in totals.items()):
+                    for key, more in totals.items():
+                        used[key] = used.get(key, 0) + more
+                    return
+                fallback = True
+            else:
+                refusals.append(refusal)
+        if fallback:
+            self.found.complete = False
+        else:
+            self.found.blocked.append(Blocked(part, group, refusals))
+
+    def _mismatch(self, part: Part, name: str) -> Refusal | None:
+        flavor = self.tree.flavors.get(name)
+        if flavor is None:
+            return None
+        levels = self.tree.topologies.get(flavor.topology) if flavor.topology else None
+        for pod_set in part.pod_sets:
+            if not self.found.workload.parts_known:
+                continue
+            taint = untolerated(flavor.taints, tolerations_of(pod_set) + flavor.tolerations)
+            if taint is not None:
+                return Refusal(name, "taint", f"taint {taint_text(taint)} is not tolerated")
+            conflict = selector_conflict(pod_set.spec, flavor.labels)
+            if conflict:
+                return Refusal(name, "selector", conflict)
+            if not self.topology_known and not flavor.topology:
+                continue
+            conflict = topology_conflict(pod_set, flavor, levels, self.all_topology or not self.topology_known)
+            if conflict:
+                return Refusal(name, "topology", conflict)
+        return None
+
+    def _too_much(self, part: Part, flavor: str, names: list[str]) -> Refusal | None:
+        queue = self.found.queue
+        for name in names:
+            key = (flavor, name)
+            if part.requests[name] > queue.potential(key):
+                return Refusal(flavor, "quota", self.found.arithmetic(key, part.requests[name]), name)
+        return None
+
+    def _sums(self, asked: dict[str, int]) -> None:
+        """A bound that holds for every assignment: all pod sets together against all flavors together."""
+        queue = self.found.queue
+        for name, amount in asked.items():
+            reach = sum(queue.potential((flavor, name)) for flavor in queue.covered[name].flavors)
+            if amount > reach:
+                self.found.exceeded.append((name, amount, reach))
+
+
+def refusal_lines(blocked: Blocked) -> str:
+    """The reasons of all flavors in one line."""
+    return "; ".join(
+        refusal.text if refusal.reason == "quota" else f"flavor {refusal.flavor}: {refusal.text}"
+        for refusal in blocked.refusals
+    )
+
+
+def admits_nothing(queue: ClusterQueueNode) -> str:
+    """The ClusterQueue's stopPolicy where it stops the queue, else empty."""
+    policy = text(queue.spec, "stopPolicy")
+    return policy if policy in ("Hold", "HoldAndDrain") else ""
