@@ -1,0 +1,46 @@
+"""Every pod template of a fleet once, for rules that judge pods whatever makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from trainshed.checks.rule import Issue
+from trainshed.fleet.access import Node
+from trainshed.fleet.finding import Severity
+from trainshed.fleet.paths import Path
+from trainshed.fleet.workload import PodSet, Workload
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
+
+
+def pod_sets(fleet: Fleet) -> Iterator[tuple[Workload, PodSet]]:
+    """(workload, pod set) for each pod template that is written in the input; one that several workloads share, such as
+    a runtime's, comes once."""
+    seen: set[tuple[int, Path]] = set()
+    for workload in chain(fleet.workloads, fleet.templates):
+        for pod_set in workload.pod_sets:
+            key = (id(pod_set.document), pod_set.path)
+            if key not in seen:
+                seen.add(key)
+                yield workload, pod_set
+
+
+def containers(pod_set: PodSet) -> Iterator[tuple[Path, Node]]:
+    """(path in the template, container) of init and regular containers."""
+    yield from pod_set.init_containers
+    yield from pod_set.containers
+
+
+def issue(pod_set: PodSet, path: Path, message: str, fix: str = "", severity: Severity | None = None) -> Issue:
+    """An issue on a field of a pod template, at the document and line where that field is written."""
+    document, written = pod_set.at(path)
+    return Issue(document, written, message, fix, severity)
+
+
+def named(container: Node) -> str:
+    """How messages name a container: `container "node"`."""
+    name: Any = container.get("name")
+    return f'container "{name}"' if isinstance(name, str) and name else "a container without a name"

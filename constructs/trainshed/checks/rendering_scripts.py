@@ -1,0 +1,123 @@
+"""Traps of rendering: scripts that no kernel starts, volumes whose source got lost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from trainshed.checks.pods import issue, pod_sets
+from trainshed.checks.rule import Issue, rule
+from trainshed.fleet.access import mapping, mappings, text
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
+
+FAMILY: Final = "rendering traps"
+_LATE_SHEBANG: Final = re.compile(r"\A\s+#!")
+_SCRIPT_NAME: Final = re.compile(r"\.(?:sh|bash|py|pl|rb)$|(?:^|/)(?:entrypoint|run|start)$")
+
+
+@rule("rendering-shebang-not-first", severity="error", family=FAMILY)
+def shebang_not_first(fleet: Fleet) -> Iterator[Issue]:
+    """A script in a ConfigMap has blank space before its `#!`.
+
+    Why: The kernel looks for `#!` in the first two bytes. Otherwise it refuses to execute the file ("exec format
+    error"), or a shell takes it for its own language. A block scalar that begins with an empty line, or a Python string
+    that was not stripped, does this.
+    Fix: Begin the value with `#!`; in Python, `textwrap.dedent(…).lstrip()`.
+    Bad:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: launcher, namespace: team-a}
+        data:
+          launch.sh: "\\n#!/bin/bash\\nexec torchrun train.py\\n"
+    Good:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: launcher, namespace: team-a}
+        data:
+          launch.sh: "#!/bin/bash\\nexec torchrun train.py\\n"
+    """
+    for document in fleet.of(("", "ConfigMap")):
+        for key, value in mapping(document.manifest, "data").items():
+            if isinstance(value, str) and _LATE_SHEBANG.match(value):
+                message = f'"{key}" has blank space before its #!, so nothing executes it'
+                yield Issue(document, ("data", key), message, "begin the value with #!")
+
+
+@rule("rendering-script-crlf", severity="warning", family=FAMILY)
+def script_crlf(fleet: Fleet) -> Iterator[Issue]:
+    """A script in a ConfigMap has CRLF line ends.
+
+    Why: The kernel looks for an interpreter called `/bin/bash\\r`, and a shell passes the carriage return on as part of
+    the last argument of each line.
+    Fix: Save the file with LF line ends before it is rendered.
+    Bad:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: launcher, namespace: team-a}
+        data:
+          launch.sh: "#!/bin/bash\\r\\nexec torchrun train.py\\r\\n"
+    Good:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: launcher, namespace: team-a}
+        data:
+          launch.sh: "#!/bin/bash\\nexec torchrun train.py\\n"
+    """
+    for document in fleet.of(("", "ConfigMap")):
+        for key, value in mapping(document.manifest, "data").items():
+            if not isinstance(value, str) or "\r\n" not in value:
+                continue
+            if value.lstrip().startswith("#!") or (isinstance(key, str) and _SCRIPT_NAME.search(key)):
+                message = f'"{key}" is a script with CRLF line ends (carriage returns)'
+                yield Issue(document, ("data", key), message, "write it with LF line ends")
+
+
+@rule("rendering-volume-without-source", severity="warning", family=FAMILY)
+def volume_without_source(fleet: Fleet) -> Iterator[Issue]:
+    """A volume names no source.
+
+    Why: The API server makes it an emptyDir on the node's disk. Mostly a source was meant and got lost in rendering:
+    a memory-backed /dev/shm then is a folder on disk, a claim's data is gone with the pod.
+    Fix: Write the source; for shared memory `emptyDir: {medium: Memory, sizeLimit: …}`, for scratch space
+    `emptyDir: {}`.
+    Bad:
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          template:
+            spec:
+              restartPolicy: Never
+              containers:
+              - {name: node, image: trainer, volumeMounts: [{name: dshm, mountPath: /dev/shm}]}
+              volumes: [{name: dshm}]
+    Good:
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          template:
+            spec:
+              restartPolicy: Never
+              containers:
+              - {name: node, image: trainer, volumeMounts: [{name: dshm, mountPath: /dev/shm}]}
+              volumes: [{name: dshm, emptyDir: {medium: Memory, sizeLimit: 32Gi}}]
+    """
+    for _, pod_set in pod_sets(fleet):
+        shared = {
+            text(mount, "name")
+            for _, container in pod_set.containers
+            for _, mount in mappings(container, "volumeMounts")
+            if text(mount, "mountPath").rstrip("/") == "/dev/shm"
+        }
+        for index, volume in mappings(pod_set.spec, "volumes"):
+            name = text(volume, "name")
+            if name and all(value is None for key, value in volume.items() if key != "name"):
+                wanted = "emptyDir: {medium: Memory, sizeLimit: …}" if name in shared else "emptyDir: {}"
+                message = f'volume "{name}" has no source, so it is an emptyDir on the node\'s disk'
+                yield issue(
+                    pod_set, ("spec", "volumes", index), message, f"write {wanted}, or the source that was meant"
+                )
