@@ -68,9 +68,9 @@ class Cluster(Construct):
         """The components of a class and of those below it, in the order they were made."""
         return cast("list[C]", self._by_class.get(kind, []))
 
-    def is_first(self, key: str, component: Component) -> bool:
-        """Whether `component` is the first to claim `key`: what it makes is then shared by those that come later."""
-        return self._first.setdefault(key, component) is component
+    def first(self, key: str, component: Component) -> Component:
+        """The first component that claimed `key`: the owner of what only one may have, or may make."""
+        return self._first.setdefault(key, component)
 
     def add_application(self, application: Application) -> None:
         """Called by each application as it is made."""

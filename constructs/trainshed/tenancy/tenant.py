@@ -128,11 +128,24 @@ class Tenant(Claimant):
         if self.id in RESERVED:
             told = f'"{self.id}" is an application that is no tenant\'s, as are {", ".join(RESERVED)}'
             self.fault(told, field="name", fix="choose another name", at=("name",))
+        self.spec = self.spec.model_copy(update={"namespaces": self._own_namespaces(self.spec.namespaces)})
         self.guaranteed = {pool: share.of(self.per_node[pool]) for pool, share in self.spec.guarantee.items()}
         access = Access(list(self.spec.namespaces), allowed_kinds(self.spec), place=self.place)
         self.cluster.grant(self.id, access)
         if self.spec.priority:
             ensure_tier(self, self.spec.priority)
+
+    def _own_namespaces(self, namespaces: list[str]) -> list[str]:
+        """Those that no earlier tenant has: a namespace has one owner."""
+        own = []
+        for index, namespace in enumerate(namespaces):
+            owner = self.cluster.first(f"namespace {namespace}", self)
+            if owner.title == self.title:  # of a twin the name is wrong, not the namespaces
+                own.append(namespace)
+                continue
+            told = f'"{namespace}" belongs to {owner.title} ({owner.place}) already'
+            self.fault(told, field=f"namespaces[{index}]", fix="choose another", at=("namespaces", index))
+        return own
 
     def _by_name(self, shares: Mapping[NodePool, Any]) -> dict[str, Any]:
         self.per_node.update((pool.name, pool.per_node) for pool in shares)

@@ -29,7 +29,7 @@ KNOWN_ACTIONS: Final = (*ACTIONS, "gangpreempt", "gangreclaim", "shuffle")
 
 class VolcanoQueue(Claimant):
     """A Volcano Queue. `capability` caps it, `guarantee` is never lent, `deserved` is lent and taken back (capacity
-    plugin); each maps node pools to shares. A queue with children takes no jobs."""
+    plugin) and at least what is guaranteed; each maps node pools to shares. A queue with children takes no jobs."""
 
     claim_field = "deserved"
 
@@ -51,7 +51,7 @@ class VolcanoQueue(Claimant):
         self.name = id
         self.capability = by_pool(self, capability, "capability")
         self.guarantee = by_pool(self, guarantee, "guarantee")
-        self.deserved = by_pool(self, deserved, "deserved")
+        self.deserved = {**self.guarantee, **by_pool(self, deserved, "deserved")}
         self.parent = parent
         self.weight = weight
         self.priority = priority

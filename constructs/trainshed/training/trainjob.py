@@ -89,7 +89,7 @@ class TrainJob(Run):
         """The run, after its runtime unless an earlier run has made that one."""
         runtime, run = self.objects(self.name)
         key = f"{self.application.id}/{self.namespace}/{runtime.metadata.name}"
-        return [runtime, run] if self.cluster.is_first(key, self) else [run]
+        return [runtime, run] if self.cluster.first(key, self) is self else [run]
 
     def name_errors(self, name: str) -> list[str]:
         """Jobs, pods and the headless Service of the JobSet that Trainer makes."""
