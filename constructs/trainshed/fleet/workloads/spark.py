@@ -62,7 +62,7 @@ def _resources(at: At, settings: Node) -> Node:
     limits: dict[str, Any] = {}
     memory = _mebibytes(settings.get("memory", "1g"))
     if memory is not None:
-        factor = quantity(at.manifest.get("spec", {}).get("memoryOverheadFactor")) or quantity("0.1")
+        factor = quantity(mapping(at.manifest, "spec").get("memoryOverheadFactor")) or quantity("0.1")
         overhead = _mebibytes(settings.get("memoryOverhead"))
         if overhead is None:
             overhead = max(int(memory * factor.value), _LEAST_OVERHEAD) if factor else _LEAST_OVERHEAD
