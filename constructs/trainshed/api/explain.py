@@ -56,14 +56,14 @@ def faults_of(
     """
     model = model or model_named(error.title)
     faults: list[Fault] = []
-    for group in _grouped(_read(error, model)):
+    for group in grouped(read_errors(error, model)):
         loc = group[0].loc
-        for broken in _explained(group, python):
-            parts = loc + _split(broken.field)
+        for broken in explained(group, python):
+            parts = loc + split_field(broken.field)
             field = _joined(prefix, *group[0].last.path, broken.field)
             faults.append(
                 Fault(
-                    message=broken.message.removeprefix("it ") + _names(data, parts),
+                    message=broken.message.removeprefix("it ") + names_along(data, parts),
                     object=object,
                     field=_pythonic(field) if python else field,
                     fix=broken.fix,
@@ -73,13 +73,14 @@ def faults_of(
     return list(dict.fromkeys(faults))
 
 
-def _read(error: ValidationError, model: type[BaseModel] | None) -> Iterator[_Error]:
+def read_errors(error: ValidationError, model: type[BaseModel] | None) -> Iterator[_Error]:
+    """Each pydantic error with its cleaned location."""
     for one in error.errors(include_url=False):
         loc, branches, last = walk(model, one["loc"])
         yield _Error(one["type"], loc, branches, last, one.get("input"), dict(one.get("ctx") or {}), one["msg"])
 
 
-def _grouped(errors: Iterable[_Error]) -> Iterator[list[_Error]]:
+def grouped(errors: Iterable[_Error]) -> Iterator[list[_Error]]:
     """Errors of the branches of one union together; every other error alone."""
     unions: dict[Loc, list[_Error]] = {}
     order: list[list[_Error]] = []
@@ -93,16 +94,18 @@ def _grouped(errors: Iterable[_Error]) -> Iterator[list[_Error]]:
             order.append(unions[one.loc])
     deep = [loc for loc in unions for other in unions if len(other) > len(loc) and other[: len(loc)] == loc]
     # A branch that got further than its type says more than the branches that refused the type.
-    yield from (group for group in order if not (group[0].branches and group[0].loc in deep and _types_only(group)))
+    yield from (group for group in order if not (group[0].branches and group[0].loc in deep and types_only(group)))
 
 
-def _types_only(group: list[_Error]) -> bool:
+def types_only(group: list[_Error]) -> bool:
+    """Whether the errors speak of types and allowed values only."""
     return all(one.kind in words.WANTED or one.kind == "literal_error" for one in group)
 
 
-def _explained(group: list[_Error], python: bool) -> Iterator[Broken]:
+def explained(group: list[_Error], python: bool) -> Iterator[Broken]:
+    """The sentences for a group of `grouped`; fields relative to the group's location."""
     first = group[0]
-    if len(group) > 1 and _types_only(group):
+    if len(group) > 1 and types_only(group):
         literals = [choice for one in group if one.kind == "literal_error" for choice in _literals(one)]
         if literals and isinstance(first.value, str):
             yield Broken("", *words.not_among(first.value, literals))
@@ -110,7 +113,7 @@ def _explained(group: list[_Error], python: bool) -> Iterator[Broken]:
         wanted = [words.WANTED[one.kind] for one in group if one.kind in words.WANTED]
         yield Broken("", *words.wrong_type(first.value, [*wanted, *map(words.shown, literals)]))
         return
-    for one in [one for one in group if not _types_only([one])] or group[:1]:
+    for one in [one for one in group if not types_only([one])] or group[:1]:
         yield from _explained_alone(one, python)
 
 
@@ -140,8 +143,8 @@ def _is_literal(option: Any) -> bool:
     return getattr(option, "__origin__", None) is Literal
 
 
-def _names(data: object, loc: Loc) -> str:
-    """The names of the list items along `loc`."""
+def names_along(data: object, loc: Loc) -> str:
+    """The names of the list items along `loc`, as in ` (in trainer, MASTER_PORT)`; empty without any."""
     names: list[str] = []
     for part in loc:
         if isinstance(data, list) and isinstance(part, int) and part < len(data):
@@ -162,7 +165,7 @@ def _place(loc: Loc, places: Places | None) -> Place | None:
     return None
 
 
-def _split(field: str) -> Loc:
+def split_field(field: str) -> Loc:
     """`limits[nvidia.com/gpu]` as `("limits", "nvidia.com/gpu")`; numbers in brackets are positions in lists."""
     parts: list[str | int] = []
     for match in _PARTS.finditer(field):

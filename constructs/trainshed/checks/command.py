@@ -12,7 +12,7 @@ from trainshed.checks.report.json_report import json_report
 
 def run_check(paths: Sequence[str], output: str, options: Options, baseline: str | None) -> int:
     """Checks, prints the report to standard output, and returns the exit code."""
-    report = check(paths, options, baseline=[baseline] if baseline else [])
+    report = check(paths, options, baseline=baseline)
     if output == "json":
         sys.stdout.write(json_report(report))
     else:

@@ -10,15 +10,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from trainshed.checks import all_rules
+from trainshed.checks import all_rules, schema_core
 from trainshed.checks.allow import Allowances
+from trainshed.checks.baseline import Baseline, read_baseline
 from trainshed.checks.fleets import clusters, world_of
-from trainshed.checks.options import Options
+from trainshed.checks.options import CannotCheck, Options
+from trainshed.checks.pages import fixed_codes
 from trainshed.checks.rule import RULES, Rule
-from trainshed.checks.schema import schema_findings
-from trainshed.fleet.document import Document
+from trainshed.checks.schema import SchemaPass
+from trainshed.checks.schema_crds import CustomKinds
+from trainshed.fleet.document import Document, Identity
 from trainshed.fleet.finding import Finding
 from trainshed.fleet.fleet import Fleet
+from trainshed.fleet.kueue_v1beta1 import as_v1beta2
 from trainshed.fleet.reading import Reading, read
 
 
@@ -43,74 +47,117 @@ def check(
     options: Options,
     *,
     stdin: BinaryIO | None = None,
-    baseline: Sequence[str] = (),
+    baseline: str | None = None,
     on_source: Callable[[str], None] | None = None,
 ) -> Report:
-    """Judges what `paths` hold; with `baseline`, the change from there as well. Never raises on what they contain."""
+    """Judges what `paths` hold; with `baseline` (a path or a Git revision), the change from there as well.
+
+    Never raises on what the input contains. Raises CannotCheck when the options or the baseline cannot be used.
+    """
     all_rules.load()
+    custom = CustomKinds(_definitions(options.crds))
+    if options.target.kubernetes not in (releases := schema_core.releases()):
+        raise CannotCheck(f"there are no schemas of Kubernetes {options.target.kubernetes}, only {', '.join(releases)}")
+    before = read_baseline(baseline, paths) if baseline is not None else None
     reading = read(paths, stdin, on_source=on_source)
-    run = _Run(options)
-    before = read(baseline).documents if baseline else None
-    found = run.judge(reading, before)
-    allowances = Allowances(reading.documents)
-    kept = [finding for finding in found if not allowances.allows(finding)]
-    kept.extend(allowances.findings(RULES, options))
-    shown = sorted(
-        finding
-        for finding in dict.fromkeys(kept)
-        if finding.code == "unreadable" or (options.wants(finding.code) and options.shows(finding.severity))
-    )
-    return Report(shown, reading, run.summary(reading, shown, allowed=len(found) - len(kept)))
+    return _Run(options, reading, custom, before).report()
+
+
+def _definitions(paths: Sequence[str]) -> list[Document]:
+    if not paths:
+        return []
+    reading = read(paths)
+    if reading.unreadable:
+        raise CannotCheck(f"--crds: {reading.findings[0].place} {reading.findings[0].message}")
+    return reading.documents
 
 
 class _Run:
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, reading: Reading, custom: CustomKinds, before: Baseline | None) -> None:
         self.options = options
+        self.reading = reading
+        self.custom = custom
+        self.before = before
         self.failed: set[str] = set()
+        self.documents = [as_v1beta2(document) for document in reading.documents]
+        self.schema = SchemaPass(options.target, custom, self._previous())
 
-    def judge(self, reading: Reading, before: list[Document] | None) -> list[Finding]:
-        """All findings, unsorted, before allowances and filters."""
-        found = list(reading.findings)
-        world = world_of(reading.documents)
-        found.extend(reading.duplicates(world))
-        whole = Fleet(reading.documents, target=self.options.target)
-        for document in reading.documents:
+    def report(self) -> Report:
+        """Everything that was found, less what was allowed or is not asked for."""
+        found = list(dict.fromkeys(self._all()))
+        allowances = Allowances(self.documents)
+        kept = [finding for finding in found if not allowances.allows(finding)]
+        allowed = len(found) - len(kept)
+        kept.extend(allowances.findings({*RULES, *fixed_codes()}, self.options))
+        shown = sorted(finding for finding in kept if self._shown(finding))
+        return Report(shown, self.reading, self._summary(shown, allowed))
+
+    def _shown(self, finding: Finding) -> bool:
+        wanted = self.options.wants(finding.code) and self.options.shows(finding.severity)
+        return wanted or finding.code == "unreadable"
+
+    def _all(self) -> Iterator[Finding]:
+        yield from self.reading.findings
+        world = world_of(self.documents)
+        yield from self.reading.duplicates(world)
+        for document in self.documents:
             if document.judged:
-                found.extend(schema_findings(whole, document))
-        earlier = clusters(before, world_of(before)) if before is not None else {}
-        for name, documents in clusters(reading.documents, world).items():
+                yield from self._guarded("schema", self.schema.findings, document)
+        yield from self._unevaluated()
+        earlier = clusters(self.before.documents, self.before.world) if self.before else {}
+        for name, documents in clusters(self.documents, world).items():
             baseline = None
-            if before is not None:
-                old = next(iter(earlier.values())) if len(earlier) == 1 else earlier.get(name, [])
-                baseline = Fleet(old, target=self.options.target)
+            if self.before:
+                alone = next(iter(earlier.values())) if len(earlier) == 1 else []
+                baseline = Fleet(earlier.get(name, alone), target=self.options.target)
             fleet = Fleet(documents, target=self.options.target, baseline=baseline)
             for rule in RULES.values():
                 if self.options.wants(rule.code) and not (rule.baseline and baseline is None):
-                    found.extend(self._apply(rule, fleet))
-        return found
+                    yield from self._guarded(rule.code, _issues, rule, fleet)
 
-    def _apply(self, rule: Rule, fleet: Fleet) -> Iterator[Finding]:
+    def _guarded(self, name: str, findings: Callable[..., Iterator[Finding]], *arguments: object) -> list[Finding]:
+        """The findings, or one that says that `name` failed: a mistake of ours must not hide all the rest."""
         try:
-            yield from [issue.finding(rule) for issue in rule.function(fleet)]
+            return list(findings(*arguments))
         except Exception as error:
             if os.environ.get("TRAINSHED_TRACEBACK"):
                 traceback.print_exc(file=sys.stderr)
-            if rule.code not in self.failed:
-                self.failed.add(rule.code)
-                message = f"the rule {rule.code} failed ({type(error).__name__}: {error}), so nothing was judged by it"
-                fix = "report it with the input; TRAINSHED_TRACEBACK=1 shows where it failed"
-                yield Finding("internal-error", "warning", message, fix)
+            if name in self.failed:
+                return []
+            self.failed.add(name)
+            message = f"the rule {name} failed ({type(error).__name__}: {str(error)[:200]}); it judged nothing"
+            fix = "report it with the input; TRAINSHED_TRACEBACK=1 shows where it failed"
+            return [Finding("internal-error", "warning", message, fix)]
 
-    def summary(self, reading: Reading, shown: list[Finding], allowed: int) -> dict[str, object]:
-        """Counts for the report."""
-        by_severity = Counter(finding.severity for finding in shown)
+    def _unevaluated(self) -> Iterator[Finding]:
+        for rule in self.custom.unevaluated:
+            yield Finding("schema-rule-unevaluated", "info", f"a rule of a CRD could not be evaluated: {rule}")
+
+    def _previous(self) -> Callable[[Document], Document | None]:
+        known: dict[Identity, Document] = {item.identity: item for item in self.before.documents} if self.before else {}
+        return lambda document: known.get(document.identity)
+
+    def _summary(self, shown: list[Finding], allowed: int) -> dict[str, object]:
+        severities = Counter(finding.severity for finding in shown)
+        counts = self.reading.counts
         return {
-            "errors": by_severity["error"],
-            "warnings": by_severity["warning"],
-            "infos": by_severity["info"],
+            "errors": severities["error"],
+            "warnings": severities["warning"],
+            "infos": severities["info"],
             "allowed": allowed,
-            "files": reading.counts.files,
-            "objects": reading.counts.objects,
-            "unjudged": sum(not document.judged for document in reading.documents),
+            "files": counts.files,
+            "objects": counts.objects,
+            "unjudged": sum(not document.judged for document in self.documents),
+            "unknown": sum(self.schema.unknown_kinds.values()),
+            "unknownKinds": dict(sorted(self.schema.unknown_kinds.items())),
+            "notKubernetes": counts.not_kubernetes,
+            "skippedFiles": counts.skipped_files,
+            "chartTemplates": counts.chart_templates,
             "internalErrors": len(self.failed),
+            "target": vars(self.options.target),
         }
+
+
+def _issues(rule: Rule, fleet: Fleet) -> Iterator[Finding]:
+    for issue in rule.function(fleet):
+        yield issue.finding(rule)

@@ -11,6 +11,10 @@ from trainshed.target import TARGET, Target
 RANK: Final[dict[Severity, int]] = {"error": 0, "warning": 1, "info": 2}
 
 
+class CannotCheck(Exception):  # noqa: N818  (reads as what happened)
+    """The check cannot start: a wrong option, an unusable configuration, a baseline that is not there. Exit code 2."""
+
+
 @dataclass(frozen=True)
 class Options:
     """`select` and `ignore` hold codes or their first words (`kueue` means every `kueue-…`); an empty `select` selects

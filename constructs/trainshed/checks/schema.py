@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from trainshed.api.base import KubernetesObject
+from trainshed.api.base import ObjectMeta
 from trainshed.api.mistakes import Mistake, mistakes_of
 from trainshed.api.registry import model_for
+from trainshed.checks import schema_core
+from trainshed.checks.removed_fields import removed
+from trainshed.checks.schema_crds import CustomKinds
+from trainshed.checks.schema_templates import modelled_parts
+from trainshed.checks.versions import version_findings
+from trainshed.fleet.access import mapping
 from trainshed.fleet.document import Document
 from trainshed.fleet.finding import Finding
-from trainshed.fleet.fleet import Fleet
+from trainshed.fleet.kueue_v1beta1 import Converted
+from trainshed.fleet.paths import Path
+from trainshed.target import Target
 
+#: Codes by the kind of a mistake: pydantic's error types, and what `schema_errors` calls them.
 _CODES: Final = {
     "extra_forbidden": "schema-unknown-field",
     "missing": "schema-missing-field",
@@ -24,35 +33,106 @@ _CODES: Final = {
     "rules": "schema-rule",
     "value_error": "schema-rule",
     "assertion_error": "schema-rule",
-    "none_required": "schema-type",
+    "bounds": "schema-bounds",
+    "greater_than_equal": "schema-bounds",
+    "less_than_equal": "schema-bounds",
+    "greater_than": "schema-bounds",
+    "less_than": "schema-bounds",
+    "multiple_of": "schema-bounds",
+    "string_too_short": "schema-bounds",
+    "string_too_long": "schema-bounds",
+    "string_pattern_mismatch": "schema-format",
+    "too_short": "schema-bounds",
+    "too_long": "schema-bounds",
 }
-_BOUNDS: Final = frozenset(
-    {"greater_than_equal", "less_than_equal", "greater_than", "less_than", "multiple_of"}
-    | {"string_too_short", "string_too_long", "too_short", "too_long", "string_pattern_mismatch"}
-)
+#: Fields that v1beta1 does not have yet, by kind.
+_NEW_IN_V1BETA2: Final = {
+    "ClusterQueue": ("cohortName", "concurrentAdmissionPolicy"),
+    "MultiKueueCluster": ("clusterSource",),
+    "MultiKueueConfig": ("quotaManagement",),
+}
 
 
-def schema_findings(fleet: Fleet, document: Document) -> Iterator[Finding]:
-    """What the schema of its kind refuses in `document`; nothing for a kind without a schema."""
-    model = model_for(document.api_version, document.kind)
-    if model is not None:
-        yield from _model_findings(model, document)
+class SchemaPass:
+    """Judges documents one by one; counts those whose kind nobody knows."""
+
+    def __init__(self, target: Target, custom: CustomKinds, before: Callable[[Document], Document | None]) -> None:
+        self.unknown_kinds: dict[str, int] = {}
+        self._target = target
+        self._custom = custom
+        self._before_of = before
+
+    def findings(self, document: Document) -> Iterator[Finding]:
+        """What the schema of its kind refuses in `document`; nothing for a kind without a schema."""
+        yield from version_findings(document, self._target)
+        told: set[Path] = set()
+        for mistake in self._mistakes(document):
+            if mistake.path not in told or mistake.kind == "rules":
+                told.add(mistake.path)
+                yield _finding(document, mistake)
+
+    def _mistakes(self, document: Document) -> Iterator[Mistake]:
+        manifest = document.manifest
+        if isinstance(document, Converted):
+            yield from _too_new(document)
+        written = document.original if isinstance(document, Converted) else document
+        custom = self._custom.find(written)
+        if custom is not None:
+            yield from custom.mistakes(written.manifest, self._before(written))
+        if (model := model_for(document.api_version, document.kind)) is not None:
+            found = _model_mistakes(model, manifest, ())
+            # The user's own definition may be of another release than the model: only rules of the model still hold.
+            yield from found if custom is None else (one for one in found if one.kind == "rules")
+            return
+        yield from _model_mistakes(ObjectMeta, mapping(manifest, "metadata"), ("metadata",))
+        for path, part, data in modelled_parts(document):
+            yield from _model_mistakes(part, data, path)
+        if schema_core.is_builtin(document.group):
+            yield from schema_core.core_mistakes(manifest, self._target.kubernetes)
+        elif custom is None:
+            key = f"{document.api_version} {document.kind}"
+            self.unknown_kinds[key] = self.unknown_kinds.get(key, 0) + 1
+
+    def _before(self, document: Document) -> dict[str, Any] | None:
+        before = self._before_of(document)
+        return before.manifest if before is not None and before.api_version == document.api_version else None
 
 
-def _model_findings(model: type[KubernetesObject], document: Document) -> Iterator[Finding]:
+def _model_mistakes(model: type[BaseModel], data: dict[str, Any], prefix: Path) -> Iterator[Mistake]:
     try:
-        model.model_validate(document.manifest, by_alias=True, by_name=False)
+        model.model_validate(data, by_alias=True, by_name=False)
     except ValidationError as error:
-        for mistake in mistakes_of(error, model, document.manifest):
-            yield _finding(document, mistake)
+        for mistake in mistakes_of(error, model, data):
+            yield mistake._replace(path=prefix + mistake.path) if prefix else mistake
+
+
+def _too_new(document: Converted) -> Iterator[Mistake]:
+    for field in _NEW_IN_V1BETA2.get(document.kind, ()):
+        if field in mapping(document.original.manifest, "spec"):
+            message = "is a field of kueue.x-k8s.io/v1beta2, not of v1beta1"
+            yield Mistake("extra_forbidden", ("spec", field), message, "write apiVersion: kueue.x-k8s.io/v1beta2")
 
 
 def _finding(document: Document, mistake: Mistake) -> Finding:
-    field = mistake.path[-1] if mistake.path else ""
-    message = f"{field} {mistake.message}" if isinstance(field, str) else mistake.message
-    return document.finding(code_of(mistake.kind), "error", message, mistake.fix, mistake.path)
+    message, fix = removed(mistake) or _as_spelled(document, mistake)
+    written = document.written_path(mistake.path) if isinstance(document, Converted) else mistake.path
+    field = written[-1] if written else ""
+    subject = f"{field} " if isinstance(field, str) and field and not message.startswith(field) else ""
+    return document.finding(code_of(mistake.kind), "error", f"{subject}{message}", fix, mistake.path)
+
+
+def _as_spelled(document: Document, mistake: Mistake) -> tuple[str, str]:
+    """The two sentences with a number as it is written: `1.10`, which has become 1.1, goes in quotes as "1.10"."""
+    value = mistake.value
+    if isinstance(value, bool | int | float) and code_of(mistake.kind) == "schema-type":
+        raw = document.raw(mistake.path)
+        shown = ("true" if value else "false") if isinstance(value, bool) else str(value)
+        if raw is not None and raw.plain and raw.text != shown:
+            told = mistake.message.replace(f" {shown},", f" {raw.text},", 1)
+            return told, mistake.fix.replace(f'"{shown}"', f'"{raw.text}"')
+    return mistake.message, mistake.fix
 
 
 def code_of(kind: str) -> str:
-    """The code for an error type of pydantic."""
-    return "schema-bounds" if kind in _BOUNDS else _CODES.get(kind, "schema-type")
+    """The code for the kind of a mistake."""
+    return _CODES.get(kind, "schema-type")
