@@ -11,7 +11,24 @@ from typing import Any, Final
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
 
-Origins = dict[Path, tuple[Document, Path]]
+
+class Origins(dict[Path, tuple[Document, Path]]):
+    """Where fields of a merged template are written, by their path in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._around: set[Path] = set()
+
+    def put(self, place: Path, source: tuple[Document, Path]) -> None:
+        """Notes that the field at `place`, with all that is in it, comes from `source`."""
+        if place in self._around:
+            length = len(place)
+            for inner in [path for path in self if len(path) > length and path[:length] == place]:
+                del self[inner]
+            self._around.discard(place)
+        self[place] = source
+        self._around.update(place[:length] for length in range(len(place)))
+
 
 _KEYS: Final = {
     "containers": "name",
@@ -40,16 +57,8 @@ def merge(base: Any, patch: Any, place: Path, source: tuple[Document, Path], ori
         key = _KEYS.get(place[-1]) if place and isinstance(place[-1], str) else None
         if key and isinstance(base, list) and isinstance(patch, list):
             return _by_key(base, patch, key, place, source, origins)
-    put(origins, place, source)
+    origins.put(place, source)
     return patch
-
-
-def put(origins: Origins, place: Path, source: tuple[Document, Path]) -> None:
-    """Notes that the field at `place`, with all that is in it, comes from `source`."""
-    length = len(place)
-    for inner in [path for path in origins if len(path) > length and path[:length] == place]:
-        del origins[inner]
-    origins[place] = source
 
 
 def _mappings(
@@ -68,16 +77,34 @@ def _by_key(
 ) -> list[Any]:
     document, path = source
     result = list(base)
+    positions = positions_of(result, key)
     for index, item in enumerate(patch):
-        name = item.get(key) if isinstance(item, dict) else None
-        found = index_of(result, key, name)
+        found = positions.get(name_of(item, key))
         at = (document, (*path, index))
         if found is None:
-            put(origins, (*place, len(result)), at)
+            origins.put((*place, len(result)), at)
+            if (name := name_of(item, key)) is not None:
+                positions[name] = len(result)
             result.append(item)
         else:
             result[found] = merge(result[found], item, (*place, found), at, origins)
     return result
+
+
+def name_of(item: Any, key: str) -> str | int | None:
+    """The merge key of a list item; None where it has none, or not a name or a port."""
+    value = item.get(key) if isinstance(item, dict) else None
+    return value if isinstance(value, str | int) else None
+
+
+def positions_of(items: list[Any], key: str) -> dict[str | int | None, int]:
+    """The first position of each merge key in a list."""
+    found: dict[str | int | None, int] = {}
+    for index, item in enumerate(items):
+        name = name_of(item, key)
+        if name is not None:
+            found.setdefault(name, index)
+    return found
 
 
 def index_of(items: list[Any], key: str, name: Any) -> int | None:

@@ -72,7 +72,7 @@ def train_job(at: At) -> Workload:
 def _draft(at: At, runtime: Document, index: int, item: Node) -> Draft:
     """The replicatedJob with the TrainJob's runtimePatches merged in."""
     name = text(item, "name")
-    template, origins = mapping(item, "template"), dict[Path, tuple[Document, Path]]()
+    template, origins = mapping(item, "template"), Origins()
     for number, _ in mappings(at.manifest, "spec", "runtimePatches"):
         place: Path = ("spec", "runtimePatches", number, "trainingRuntimeSpec", "template", "spec", "replicatedJobs")
         for position, job in mappings(at.manifest, *place):
@@ -82,7 +82,10 @@ def _draft(at: At, runtime: Document, index: int, item: Node) -> Draft:
     ancestor = strings(template, "metadata", "labels").get(ANCESTOR, "")
     spec = mapping(template, "spec")
     count, field = job_pods(spec)
-    pod: Path = ("spec", "template")
+    inside = Origins()
+    for path, source in origins.items():
+        if path[:2] == ("spec", "template") and len(path) > 2:
+            inside.put(path[2:], source)
     return Draft(
         name=name,
         ancestor=ancestor,
@@ -91,7 +94,7 @@ def _draft(at: At, runtime: Document, index: int, item: Node) -> Draft:
         metadata=mapping(template, "metadata"),
         job=spec,
         template=mapping(spec, "template"),
-        origins={path[2:]: source for path, source in origins.items() if path[:2] == pod and len(path) > 2},
+        origins=inside,
         count=count,
         count_at=(runtime, (*_JOBS, index, "template", "spec", field)),
         replicas=counted(item, "replicas"),
@@ -160,13 +163,14 @@ def _alone(at: At) -> PodSet:
     container: Node = {"name": "node"}
     place: Path = ("spec", "containers", 0)
     root = (*at.path, "spec", "trainer")
-    origins: Origins = {place: (at.document, root)}
+    origins = Origins()
+    origins.put(place, (at.document, root))
     fields: dict[str, Any] = {"image": text(trainer, "image"), "env": items(trainer, "env")}
     fields |= {"command": items(trainer, "command"), "args": items(trainer, "args")}
     container |= {field: value for field, value in fields.items() if value}
     if resources := mapping(trainer, "resourcesPerNode"):
         container["resources"] = resources
-        origins[(*place, "resources")] = (at.document, (*root, "resourcesPerNode"))
+        origins.put((*place, "resources"), (at.document, (*root, "resourcesPerNode")))
     return PodSet(
         "node",
         counted(trainer, "numNodes"),

@@ -9,7 +9,7 @@ from trainshed.fleet.access import Node, items, mapping, mappings, text
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workloads.at import At
-from trainshed.fleet.workloads.merge import Origins, index_of, put
+from trainshed.fleet.workloads.merge import Origins, index_of, name_of, positions_of
 
 
 @dataclass
@@ -57,14 +57,18 @@ class Draft:
         """Environment variables: one of a name that is there takes its place, others go to the end."""
         place: Path = ("spec", "containers", index, "env")
         env = list(items(self.template, *place))
+        positions = positions_of(env, "name")
         for variable, source in variables:
-            found = index_of(env, "name", variable.get("name"))
+            name = name_of(variable, "name")
+            found = positions.get(name)
             if found is None:
                 found = len(env)
                 env.append(variable)
+                if name is not None:
+                    positions[name] = found
             else:
                 env[found] = variable
-            put(self.origins, (*place, found), source)
+            self.origins.put((*place, found), source)
         if variables:
             self.change(index, {"env": env})
 
@@ -87,7 +91,7 @@ def override_trainer(at: At, draft: Draft, *, resources: bool) -> None:
     for field in ("image", "command", "args"):
         if trainer.get(field) is not None:
             fields[field] = trainer[field]
-            put(draft.origins, (*place, field), (at.document, (*root, field)))
+            draft.origins.put((*place, field), (at.document, (*root, field)))
     per_node = mapping(trainer, "resourcesPerNode")
     if per_node and resources:
         source = (at.document, (*root, "resourcesPerNode"))
@@ -106,10 +110,10 @@ def _overlaid(draft: Draft, place: Path, patch: Node, source: tuple[Document, Pa
         if field in ("limits", "requests") and isinstance(amounts, dict) and isinstance(base, dict):
             resources[field] = {**base, **amounts}
             for name in amounts:
-                put(draft.origins, (*place, field, name), (document, (*path, field, name)))
+                draft.origins.put((*place, field, name), (document, (*path, field, name)))
         elif amounts is not None:
             resources[field] = amounts
-            put(draft.origins, (*place, field), (document, (*path, field)))
+            draft.origins.put((*place, field), (document, (*path, field)))
     return resources
 
 
@@ -127,5 +131,5 @@ def override_initializer(at: At, draft: Draft, part: str) -> None:
     if secret := text(settings, "secretRef", "name"):
         place: Path = ("spec", "containers", index, "envFrom")
         sources = [*items(draft.template, *place), {"secretRef": {"name": secret}}]
-        put(draft.origins, (*place, len(sources) - 1), (at.document, (*root, "secretRef")))
+        draft.origins.put((*place, len(sources) - 1), (at.document, (*root, "secretRef")))
         draft.change(index, {"envFrom": sources})

@@ -9,7 +9,7 @@ from trainshed.fleet.amounts import amounts
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workloads.at import At
-from trainshed.fleet.workloads.merge import index_of, put
+from trainshed.fleet.workloads.merge import index_of
 from trainshed.fleet.workloads.trainjob_fields import Draft
 
 _INDEX: Final = {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}
@@ -131,7 +131,7 @@ def _open(at: At, draft: Draft, index: int, port: int) -> None:
     place: Path = ("spec", "containers", index, "ports")
     ports = items(draft.template, *place)
     if index_of(ports, "containerPort", port) is None:
-        put(draft.origins, (*place, len(ports)), (at.document, (*at.path, "spec", "trainer")))
+        draft.origins.put((*place, len(ports)), (at.document, (*at.path, "spec", "trainer")))
         draft.change(index, {"ports": [*ports, {"containerPort": port}]})
 
 
@@ -148,4 +148,4 @@ def mark_gang(at: At, runtime: Document, drafts: list[Draft]) -> None:
             metadata = mapping(draft.template, "metadata")
             entries = {**strings(metadata, field), key: at.name}
             draft.template = {**draft.template, "metadata": {**metadata, field: entries}}
-            put(draft.origins, ("metadata", field, key), (runtime, ("spec", "podGroupPolicy", source)))
+            draft.origins.put(("metadata", field, key), (runtime, ("spec", "podGroupPolicy", source)))
