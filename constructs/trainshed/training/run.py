@@ -107,8 +107,7 @@ class Run(Component):
                 (size for size in range(len(self.id), 0, -1) if not self.name_errors(f"{'a' * size}-{_SAMPLE_HASH}")), 0
             )
             fix = f"use at most {short} characters" if 0 < short < len(self.id) else "use another name"
-            for error in errors:
-                yield self._told(f'with its hash it is called "{sample}": {error}', "name", fix)
+            yield self._told(f'with its hash it is called "{sample}": {", and ".join(errors)}', "name", fix)
 
     def _checked(self, given: T, kind: type[T], field: str, fix: str) -> T:
         """`given`, without which nothing more can be said about the run. Raises Faults for another type."""
