@@ -1,0 +1,216 @@
+"""Order inside a sync: waves, and Argo CD's own order within one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from trainshed.checks.argocd import FAMILY, WAVE, annotations_of, is_hook, wave
+from trainshed.checks.rule import Issue, rule
+from trainshed.fleet.access import mappings, text
+from trainshed.fleet.document import Document
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
+
+_QUEUE: Final = ("scheduling.volcano.sh", "Queue")
+
+
+def _placed(document: Document) -> str:
+    return f"wave {wave(document)}" if WAVE in annotations_of(document) else "wave 0, the default"
+
+
+@rule("argocd-wave-not-integer", severity="error", family=FAMILY)
+def wave_not_integer(fleet: Fleet) -> Iterator[Issue]:
+    """A sync wave is not an integer.
+
+    Why: Argo CD takes it for 0 without a word, and the object comes in the wrong order.
+    Fix: Write a whole number in quotes, such as "-10".
+    Bad:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: first}}
+    Good:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "-10"}}
+    """
+    for document in fleet.documents:
+        given = annotations_of(document).get(WAVE)
+        if given is not None and document.judged and not given.strip().lstrip("+-").isdigit():
+            message = f'sync wave "{given}" is not an integer, so it counts as 0'
+            yield Issue(document, ("metadata", "annotations", WAVE), message, 'write a whole number, such as "-10"')
+
+
+@rule("argocd-runtime-after-trainjob", severity="error", family=FAMILY)
+def runtime_after_trainjob(fleet: Fleet) -> Iterator[Issue]:
+    """A TrainJob is applied before the runtime that it refers to.
+
+    Why: Trainer's webhook refuses a TrainJob whose runtime does not exist, and the sync fails. Within one wave Argo CD
+    sorts custom resources by name alone, so TrainJob "a" goes before runtime "b".
+    Fix: Put the runtime into an earlier wave with the annotation `argocd.argoproj.io/sync-wave`.
+    Bad:
+        apiVersion: trainer.kubeflow.org/v1alpha1
+        kind: TrainingRuntime
+        metadata: {name: torch, namespace: team-a}
+        spec: {mlPolicy: {numNodes: 1, torch: {}}, template: {spec: {replicatedJobs: []}}}
+        ---
+        apiVersion: trainer.kubeflow.org/v1alpha1
+        kind: TrainJob
+        metadata: {name: a-sft, namespace: team-a}
+        spec:
+          runtimeRef: {apiGroup: trainer.kubeflow.org, kind: TrainingRuntime, name: torch}
+          trainer: {numNodes: 1}
+    Good:
+        apiVersion: trainer.kubeflow.org/v1alpha1
+        kind: TrainingRuntime
+        metadata: {name: torch, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "-5"}}
+        spec: {mlPolicy: {numNodes: 1, torch: {}}, template: {spec: {replicatedJobs: []}}}
+        ---
+        apiVersion: trainer.kubeflow.org/v1alpha1
+        kind: TrainJob
+        metadata: {name: a-sft, namespace: team-a}
+        spec:
+          runtimeRef: {apiGroup: trainer.kubeflow.org, kind: TrainingRuntime, name: torch}
+          trainer: {numNodes: 1}
+    """
+    for workload in fleet.workloads:
+        run, runtime = workload.document, workload.runtime
+        if runtime is None or run.kind != "TrainJob" or is_hook(run):
+            continue
+        if (wave(run), run.name) < (wave(runtime), runtime.name):
+            order = (
+                f'TrainJob "{run.name}" ({_placed(run)}) is applied before {runtime.kind} "{runtime.name}" '
+                f"({_placed(runtime)})"
+            )
+            path = ("metadata", "annotations", WAVE)
+            fix = f'give {runtime.kind} "{runtime.name}" an earlier sync-wave, such as "{wave(run) - 5}"'
+            yield Issue(run, path, f"{order}, and refused without it", fix, None, (("the runtime", runtime, path),))
+
+
+@rule("argocd-claim-waits-for-consumer", severity="error", family=FAMILY)
+def claim_waits_for_consumer(fleet: Fleet) -> Iterator[Issue]:
+    """A claim that binds only when a pod uses it stands in an earlier wave than its users.
+
+    Why: With `volumeBindingMode: WaitForFirstConsumer` the claim stays Pending until a pod is scheduled, and Argo CD
+    does not go on to the pod's wave before the claim is healthy: the sync never ends.
+    Fix: Put the claim and its users into one wave.
+    Bad:
+        apiVersion: storage.k8s.io/v1
+        kind: StorageClass
+        metadata: {name: fast}
+        provisioner: csi.example.com
+        volumeBindingMode: WaitForFirstConsumer
+        ---
+        apiVersion: v1
+        kind: PersistentVolumeClaim
+        metadata: {name: ckpt, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "0"}}
+        spec: {accessModes: [ReadWriteOnce], storageClassName: fast, resources: {requests: {storage: 2Ti}}}
+        ---
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: sft, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "1"}}
+        spec:
+          template:
+            spec:
+              restartPolicy: Never
+              containers: [{name: node, image: trainer, volumeMounts: [{name: ckpt, mountPath: /ckpt}]}]
+              volumes: [{name: ckpt, persistentVolumeClaim: {claimName: ckpt}}]
+    Good:
+        apiVersion: storage.k8s.io/v1
+        kind: StorageClass
+        metadata: {name: fast}
+        provisioner: csi.example.com
+        volumeBindingMode: WaitForFirstConsumer
+        ---
+        apiVersion: v1
+        kind: PersistentVolumeClaim
+        metadata: {name: ckpt, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "1"}}
+        spec: {accessModes: [ReadWriteOnce], storageClassName: fast, resources: {requests: {storage: 2Ti}}}
+        ---
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: sft, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "1"}}
+        spec:
+          template:
+            spec:
+              restartPolicy: Never
+              containers: [{name: node, image: trainer, volumeMounts: [{name: ckpt, mountPath: /ckpt}]}]
+              volumes: [{name: ckpt, persistentVolumeClaim: {claimName: ckpt}}]
+    """
+    waiting = {
+        item.name
+        for item in fleet.of(("storage.k8s.io", "StorageClass"))
+        if text(item.manifest, "volumeBindingMode") == "WaitForFirstConsumer"
+    }
+    users = _claim_users(fleet) if waiting else {}
+    for claim in fleet.of(("", "PersistentVolumeClaim")):
+        storage_class = text(claim.manifest, "spec", "storageClassName")
+        consumers = users.get((claim.namespace, claim.name), [])
+        if storage_class not in waiting or not consumers or is_hook(claim):
+            continue
+        first = min(consumers, key=wave)
+        if wave(claim) < wave(first):
+            message = (
+                f'claim "{claim.name}" ({_placed(claim)}) waits for its first consumer (WaitForFirstConsumer), '
+                f'{first.kind} "{first.name}", which comes in wave {wave(first)}: the sync never gets there'
+            )
+            path = ("metadata", "annotations", WAVE)
+            fix = f'put both into one sync-wave, "{wave(first)}"'
+            yield Issue(claim, path, message, fix, None, (("its first consumer", first, path),))
+
+
+def _claim_users(fleet: Fleet) -> dict[tuple[str | None, str], list[Document]]:
+    users: dict[tuple[str | None, str], list[Document]] = {}
+    for workload in fleet.workloads:
+        for pod_set in workload.pod_sets:
+            for _, volume in mappings(pod_set.spec, "volumes"):
+                if name := text(volume, "persistentVolumeClaim", "claimName"):
+                    users.setdefault((workload.document.namespace, name), []).append(workload.document)
+    return users
+
+
+@rule("argocd-queue-after-job", severity="error", family=FAMILY)
+def queue_after_job(fleet: Fleet) -> Iterator[Issue]:
+    """A Volcano Job is applied in an earlier wave than its Queue.
+
+    Why: Volcano's webhook refuses a Job whose queue does not exist or is not open yet, and the sync fails.
+    Fix: Give the Queue an earlier `argocd.argoproj.io/sync-wave`.
+    Bad:
+        apiVersion: scheduling.volcano.sh/v1beta1
+        kind: Queue
+        metadata: {name: train, annotations: {argocd.argoproj.io/sync-wave: "5"}}
+        spec: {weight: 1}
+        ---
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          queue: train
+          minAvailable: 1
+          tasks:
+          - {name: master, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: node, image: t}]}}}
+    Good:
+        apiVersion: scheduling.volcano.sh/v1beta1
+        kind: Queue
+        metadata: {name: train, annotations: {argocd.argoproj.io/sync-wave: "-20"}}
+        spec: {weight: 1}
+        ---
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          queue: train
+          minAvailable: 1
+          tasks:
+          - {name: master, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: node, image: t}]}}}
+    """
+    for job in fleet.of(("batch.volcano.sh", "Job")):
+        queue = fleet.find(*_QUEUE, None, text(job.manifest, "spec", "queue"))
+        if queue is not None and wave(job) < wave(queue):
+            message = (
+                f'the Job ({_placed(job)}) is applied before its Queue "{queue.name}" ({_placed(queue)}), and refused'
+            )
+            path = ("metadata", "annotations", WAVE)
+            fix = f'give the Queue an earlier sync-wave, such as "{wave(job) - 20}"'
+            yield Issue(job, path, message, fix, None, (("the Queue", queue, path),))

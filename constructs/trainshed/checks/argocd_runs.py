@@ -1,0 +1,195 @@
+"""Runs to completion under Argo CD: what is deleted comes back, what is immutable cannot be patched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from trainshed.checks.argocd import FAMILY, HOOK_DELETE, OPTIONS, is_hook, replaces, sync_options
+from trainshed.checks.rule import Issue, rule
+from trainshed.fleet.access import items, whole
+from trainshed.fleet.document import Document
+from trainshed.fleet.paths import Path
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
+
+#: Where each kind says how long after its end it is deleted itself, not only its pods.
+_TTL: Final[dict[tuple[str, str], Path]] = {
+    ("batch", "Job"): ("spec", "ttlSecondsAfterFinished"),
+    ("batch.volcano.sh", "Job"): ("spec", "ttlSecondsAfterFinished"),
+    ("jobset.x-k8s.io", "JobSet"): ("spec", "ttlSecondsAfterFinished"),
+    ("kubeflow.org", "JAXJob"): ("spec", "runPolicy", "ttlSecondsAfterFinished"),
+    ("kubeflow.org", "MPIJob"): ("spec", "runPolicy", "ttlSecondsAfterFinished"),
+    ("kubeflow.org", "PaddleJob"): ("spec", "runPolicy", "ttlSecondsAfterFinished"),
+    ("kubeflow.org", "PyTorchJob"): ("spec", "runPolicy", "ttlSecondsAfterFinished"),
+    ("kubeflow.org", "TFJob"): ("spec", "runPolicy", "ttlSecondsAfterFinished"),
+    ("kubeflow.org", "XGBoostJob"): ("spec", "runPolicy", "ttlSecondsAfterFinished"),
+}
+_HOOK_TTL_SECONDS: Final = 60
+_TEMPLATE_FIXED: Final = (("batch", "Job"), ("batch.volcano.sh", "Job"), ("jobset.x-k8s.io", "JobSet"))
+
+
+def _owned(document: Document) -> bool:
+    return bool(items(document.manifest, "metadata", "ownerReferences"))
+
+
+@rule("argocd-ttl-recreates", severity="error", family=FAMILY)
+def ttl_recreates(fleet: Fleet) -> Iterator[Issue]:
+    """A run that stands in Git deletes itself after its end.
+
+    Why: When the TTL controller has deleted the object, Argo CD finds it missing and creates it again: the training
+    runs once more, and again after that (argo-cd#8586, #13851).
+    Fix: Leave `ttlSecondsAfterFinished` out of runs in Git and retire them with a commit; or submit runs instead of
+    committing them. A CronJob's jobTemplate may have one: its Jobs are not in Git.
+    Bad:
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          ttlSecondsAfterFinished: 600
+          template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
+    Good:
+        apiVersion: batch/v1
+        kind: CronJob
+        metadata: {name: nightly, namespace: team-a}
+        spec:
+          schedule: 0 3 * * *
+          jobTemplate:
+            spec:
+              ttlSecondsAfterFinished: 3600
+              template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
+    """
+    for document in fleet.of(*_TTL):
+        path = _TTL[document.group, document.kind]
+        seconds = whole(document.manifest, *path)
+        if seconds is None or document.generated or is_hook(document) or _owned(document):
+            continue
+        message = (
+            f"the {document.kind} is deleted {seconds} s after its end (TTL); Argo CD then creates and runs it again"
+        )
+        yield Issue(document, path, message, "leave ttlSecondsAfterFinished out of what stands in Git")
+
+
+@rule("argocd-hook-ttl", severity="warning", family=FAMILY, targets=("argocd",))
+def hook_ttl(fleet: Fleet) -> Iterator[Issue]:
+    """A sync hook deletes itself before Argo CD may have seen how it ended.
+
+    Why: Without the finalizer that newer releases of Argo CD put on hooks, a Job that is gone a moment after its end
+    leaves the sync waiting (argo-cd#6880).
+    Fix: Remove the TTL and let `argocd.argoproj.io/hook-delete-policy` clean up.
+    Bad:
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: migrate, namespace: team-a, annotations: {argocd.argoproj.io/hook: PreSync}}
+        spec:
+          ttlSecondsAfterFinished: 0
+          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: trainer}]}}
+    Good:
+        apiVersion: batch/v1
+        kind: Job
+        metadata:
+          name: migrate
+          namespace: team-a
+          annotations: {argocd.argoproj.io/hook: PreSync, argocd.argoproj.io/hook-delete-policy: HookSucceeded}
+        spec:
+          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: trainer}]}}
+    """
+    for document in fleet.of(*_TTL):
+        path = _TTL[document.group, document.kind]
+        seconds = whole(document.manifest, *path)
+        if seconds is not None and seconds < _HOOK_TTL_SECONDS and is_hook(document):
+            message = f"the hook is deleted {seconds} s after its end (TTL), maybe before Argo CD has seen it succeed"
+            yield Issue(document, path, message, f"remove the TTL; {HOOK_DELETE} deletes hooks", "warning")
+
+
+@rule("argocd-generate-name", severity="error", family=FAMILY)
+def generate_name(fleet: Fleet) -> Iterator[Issue]:
+    """An object with `generateName` is to be applied.
+
+    Why: Apply finds objects by name. kubectl apply refuses such an object, and Argo CD takes it only as a hook
+    (argo-cd#1639).
+    Fix: Give it a name; for a run, a name with a hash of its spec.
+    Bad:
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {generateName: migrate-, namespace: team-a}
+        spec:
+          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: trainer}]}}
+    Good:
+        apiVersion: batch/v1
+        kind: Job
+        metadata:
+          generateName: migrate-
+          namespace: team-a
+          annotations: {argocd.argoproj.io/hook: PreSync}
+        spec:
+          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: trainer}]}}
+    """
+    for document in fleet.documents:
+        if document.generated and document.judged and not is_hook(document) and not _owned(document):
+            message = f'generateName "{document.name}" works with kubectl create and in hooks only, not with apply'
+            fix = "give it a name, such as one with a hash of its spec; or make it a hook"
+            yield Issue(document, ("metadata", "generateName"), message, fix)
+
+
+@rule("argocd-replace-without-force", severity="warning", family=FAMILY)
+def replace_without_force(fleet: Fleet) -> Iterator[Issue]:
+    """A run is to be replaced on change, but only in place.
+
+    Why: `Replace=true` alone updates the object, and the immutable pod template refuses the update (argo-cd#14910).
+    Only with `Force=true` is it deleted and created again.
+    Fix: Write `Force=true,Replace=true` when a changed run shall kill the old one; otherwise give each change a new
+    name.
+    Bad:
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: migrate, namespace: team-a, annotations: {argocd.argoproj.io/sync-options: Replace=true}}
+        spec:
+          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: trainer}]}}
+    Good:
+        apiVersion: batch/v1
+        kind: Job
+        metadata:
+          name: migrate
+          namespace: team-a
+          annotations: {argocd.argoproj.io/sync-options: "Force=true,Replace=true"}
+        spec:
+          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: trainer}]}}
+    """
+    for document in fleet.of(*_TEMPLATE_FIXED):
+        if "Replace=true" in sync_options(document) and not replaces(document):
+            message = "Replace=true without Force=true updates in place, and the pod template cannot be updated"
+            path = ("metadata", "annotations", OPTIONS)
+            yield Issue(document, path, message, 'write "Force=true,Replace=true", or use a new name for each change')
+
+
+@rule("argocd-queued-hook", severity="error", family=FAMILY)
+def queued_hook(fleet: Fleet) -> Iterator[Issue]:
+    """A sync hook waits in a Kueue queue.
+
+    Why: Kueue suspends the Job until it is admitted, and a sync waits for its hooks: with Suspended, which is neither
+    success nor failure, it waits for ever (argo-cd#10600).
+    Fix: Keep queued runs out of hooks and early waves; run hooks in a namespace without a queue.
+    Bad:
+        apiVersion: batch/v1
+        kind: Job
+        metadata:
+          name: migrate
+          namespace: team-a
+          labels: {kueue.x-k8s.io/queue-name: team-a}
+          annotations: {argocd.argoproj.io/hook: PreSync}
+        spec:
+          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: trainer}]}}
+    Good:
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: migrate, namespace: team-a, annotations: {argocd.argoproj.io/hook: PreSync}}
+        spec:
+          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: trainer}]}}
+    """
+    for workload in fleet.workloads:
+        if workload.queue_name and is_hook(workload.document):
+            message = f'the hook waits in queue "{workload.queue_name}", and the sync waits for the hook'
+            where = (*workload.labels_path, "kueue.x-k8s.io/queue-name")
+            yield Issue(workload.document, where, message, "take the queue-name label off hooks")
