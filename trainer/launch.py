@@ -1,8 +1,8 @@
 """The container's first process: starts the ranks as torchrun does, and leaves with a code that says what happened.
 
 Takes torchrun's arguments and its PET_* variables. Unlike torchrun it keeps the ranks' exit codes (torchrun 2.13.0
-makes every failure 1), takes the wait before SIGKILL from the pod's grace period, waits for the master with a deadline, and
-never leaves with 0 after a signal unless all ranks had finished. The reason goes to the pod's termination message.
+makes every failure 1), takes the wait before SIGKILL from the pod's grace period, waits for the master with a deadline,
+and never leaves with 0 after a signal unless all ranks had finished. The reason goes to the termination message.
 """
 
 from __future__ import annotations
@@ -62,8 +62,18 @@ def main(arguments: Sequence[str]) -> int:
     return result.code
 
 
+_seen: list[int] = []
+
+
 def _raise_signalled(number: int, _frame: FrameType | None) -> NoReturn:
+    _seen.append(number)
     raise Signalled(number)
+
+
+def _heed_signals() -> None:
+    """Raise again what was swallowed: extension modules clear exceptions while they are imported."""
+    if _seen:
+        raise Signalled(_seen[0])
 
 
 def _launch(arguments: list[str], folder: Path) -> Outcome:
@@ -77,6 +87,7 @@ def _launch(arguments: list[str], folder: Path) -> Outcome:
 
     from trainer import rendezvous
 
+    _heed_signals()
     options = _parse(arguments)
     _fill_rendezvous(options)
     try:
@@ -89,6 +100,7 @@ def _launch(arguments: list[str], folder: Path) -> Outcome:
     os.environ["TRAINER_LAUNCHER_PID"] = str(os.getpid())
     os.environ.setdefault("TORCH_NCCL_TRACE_BUFFER_SIZE", "2000")
     rendezvous.prepare(config, float(os.environ.get(MASTER_TIMEOUT_VARIABLE, DEFAULT_MASTER_TIMEOUT_SECONDS)))
+    _heed_signals()
     try:
         elastic_launch(config=config, entrypoint=command)(*command_arguments)
     except ChildFailedError as failed:

@@ -169,6 +169,7 @@ class Loop:
     def _refuse_divergence(self) -> None:
         """Raise `Stop` 79. The norm is that of the summed gradients, so all ranks see the same and agree."""
         if bool(self.bad):
+            self.note_saves(self.saver.join())
             raise Stop(
                 exits.DIVERGED,
                 f"the gradient is not finite at or before step {self.progress.step} (norm {float(self.norm)}); "
@@ -180,6 +181,7 @@ class Loop:
         assert window.loss is not None
         loss = float(self.comm.total_on_device(window.loss.clone())) / max(1, window.targets)
         if not math.isfinite(loss):
+            self.note_saves(self.saver.join())
             raise Stop(
                 exits.DIVERGED,
                 f"the loss is {loss} at step {progress.step}; the last good checkpoint is step {self.saver.last_step}",

@@ -94,7 +94,7 @@ def prepare(config: LaunchConfig, timeout: float) -> None:
         _refuse_taken_port(host, int(port_text))
     else:
         wait_for_port(host, int(port_text), deadline)
-    config.rdzv_configs.setdefault("timeout", max(1, int(timeout)))
+    config.rdzv_configs["timeout"] = max(1, int(timeout))
     _use_claims()
 
 

@@ -154,6 +154,8 @@ class Rank:
         final = Outcome(result.code, result.reason, world.rank, step)
         outcome.write(final, world.local_rank)
         print(f"trainer rank {world.rank}: {final.line()}", file=sys.stderr, flush=True)
+        if final.code == exits.BUG and self.loop is not None:
+            self.loop.saver.wait_briefly()
         if self.journal is not None:
             self.journal.say("exit", code=final.code, name=exits.name_of(final.code), reason=final.reason, step=step)
             self.journal.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -16,6 +17,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+
+
+logging.getLogger("torch").setLevel(logging.WARNING)
+logging.getLogger("c10d-NullHandler-dcp_logger").setLevel(logging.WARNING)  # two lines per tensor in each report
 
 
 @pytest.fixture(autouse=True)
@@ -113,7 +118,13 @@ def launch(tmp_path: Path) -> Iterator[Callable[..., Launched]]:
     def start(*arguments: str, **env: str) -> Launched:
         message = tmp_path / f"termination-{len(started)}"
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("PET_", "TRAINER_"))}
-        full = {**clean, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "TRAINER_TERMINATION_LOG": str(message), **env}
+        full = {
+            **clean,
+            "OMP_NUM_THREADS": "1",
+            "PYTHONPATH": str(ROOT),
+            "TRAINER_TERMINATION_LOG": str(message),
+            **env,
+        }
         process = subprocess.Popen(
             [sys.executable, "-m", "trainer", "launch", *arguments],
             env=full,

@@ -240,7 +240,9 @@ def test_a_tokenizer_file(tmp_path: Path) -> None:
     made = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
     made.pre_tokenizer = pre_tokenizers.Whitespace()
     made.save(str(tmp_path / "tokenizer.json"))
-    found = pack([jsonl(tmp_path, {"text": "hello world"})], tmp_path / "out", open_tokenizer(f"{tmp_path}/tokenizer.json"))
+    found = pack(
+        [jsonl(tmp_path, {"text": "hello world"})], tmp_path / "out", open_tokenizer(f"{tmp_path}/tokenizer.json")
+    )
     assert np.fromfile(tmp_path / "out/shard-00000.bin", dtype="<u2").tolist() == [1, 2, 0]
     assert found.tokenizer.vocab == 4
     (tmp_path / "broken.json").write_text("{")
@@ -249,7 +251,7 @@ def test_a_tokenizer_file(tmp_path: Path) -> None:
 
 def test_parquet(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow", reason="the extra `parquet` is not installed")
-    from pyarrow import parquet
+    parquet = pytest.importorskip("pyarrow.parquet")
 
     parquet.write_table(pyarrow.table({"text": ["ab", "c"]}), tmp_path / "in.parquet")
     pack([tmp_path / "in.parquet"], tmp_path / "out", ByteTokenizer())

@@ -75,7 +75,7 @@ def test_the_loss_is_a_sum_over_the_learned_targets() -> None:
 
 def test_grouped_queries_share_keys() -> None:
     made = model(replace(SPEC, kv_heads=1))
-    assert made.layers[0].self_attn.k_proj.weight.shape == (16, 64)
+    assert made.get_parameter("layers.0.self_attn.k_proj.weight").shape == (16, 64)
     assert made.logits(torch.zeros(1, 4, dtype=torch.long)).shape == (1, 4, 320)
 
 

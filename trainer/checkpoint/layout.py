@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Literal
 
@@ -109,6 +110,14 @@ def verify(checkpoint: Path) -> CheckpointManifest:
         except OSError as error:
             raise BadCheckpoint(f"{record.name}: {error.strerror}") from None
     return manifest
+
+
+def remove(checkpoint: Path) -> None:
+    """Remove a checkpoint so that no half of it is ever seen under its name; what a kill leaves is swept at a start."""
+    doomed = checkpoint.with_name(f"{checkpoint.name}.old{TEMPORARY}")
+    shutil.rmtree(doomed, ignore_errors=True)
+    checkpoint.rename(doomed)
+    shutil.rmtree(doomed, ignore_errors=True)
 
 
 def sync(path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 from pathlib import Path
 
 from trainer import exits
@@ -76,7 +75,7 @@ def prune(folder: Path, keep: int) -> list[str]:
     if not kept:
         raise Stop(exits.DATA, f"{folder}: no valid checkpoint; nothing was removed")
     for path in doomed:
-        shutil.rmtree(path)
+        layout.remove(path)
     return [path.name for path in doomed]
 
 

@@ -123,11 +123,17 @@ class Saver:
             dcp.save(dict(state), storage_writer=writer, process_group=self.comm.saver, no_dist=self.comm.alone)
         except dcp.CheckpointException as error:
             first = next(iter(error.failures.values()))[0] if error.failures else error
-            raise Stop(exits.UNHEALTHY, f"the save failed: {_say(first)}") from None
+            free = shutil.disk_usage(work).free / 1e6
+            raise Stop(exits.UNHEALTHY, f"the save failed: {_say(first)} ({free:.0f} MB free on the volume)") from None
 
     def collect(self) -> list[Saved]:
         """The save under way if it has ended by now; does not wait."""
         return [] if self._thread is None or self._thread.is_alive() else self.join()
+
+    def wait_briefly(self, seconds: float = 30) -> None:
+        """Give a save under way the chance to end before the process does; whatever its result."""
+        if self._thread is not None:
+            self._thread.join(seconds)
 
     def join(self) -> list[Saved]:
         """Wait for the save under way, if any; raises its `Stop`, or 69 with all stacks when the deadline passes."""
@@ -180,9 +186,9 @@ def _commit(work: Path, final: Path, manifest: CheckpointManifest, keep: int) ->
     layout.write_synced(work / layout.MANIFEST, manifest.model_dump_json(indent=1) + "\n")
     layout.sync(work / layout.STATE)
     if final.exists():
-        shutil.rmtree(final)
+        layout.remove(final)
     work.rename(final)
     layout.sync(final.parent)
     layout.write_synced(final.parent / layout.LATEST, final.name + "\n")
     for _, old in layout.committed(final.parent)[keep:]:
-        shutil.rmtree(old, ignore_errors=True)
+        layout.remove(old)
