@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -77,15 +77,47 @@ def init(folder: Path, cluster: str, repository: str) -> None:
 
 
 @main.command()
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@click.option("--baseline", metavar="PATH", help="State before the change; judges the change as well.")
-@click.option("--output", type=click.Choice(["text", "json"]), default="text")
-def check(paths: tuple[str, ...], baseline: str | None, output: str) -> None:
-    """Judge Kubernetes manifests: files, folders, or - for standard input."""
-    from trainshed.checks.command import run_check
-    from trainshed.checks.options import Options
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.option("--baseline", metavar="PATH|REVISION", help="The state before; judges the change as well.")
+@click.option(
+    "--output",
+    type=click.Choice(["text", "json", "github", "sarif", "junit"]),
+    default="text",
+    show_default=True,
+    help="Form of the report.",
+)
+@click.option("--select", metavar="CODE", multiple=True, help="Only these codes, or those that begin so (kueue).")
+@click.option("--ignore", metavar="CODE", multiple=True, help="Not these codes.")
+@click.option("--severity", type=click.Choice(["error", "warning", "info"]), help="The lowest severity to report.")
+@click.option("--target", metavar="SYSTEM=RELEASE", multiple=True, help="Versions to judge for: kueue=0.18,trainer=2.2")
+@click.option("--crds", metavar="PATH", multiple=True, help="CustomResourceDefinitions to judge custom resources by.")
+@click.option("--config", metavar="FILE", help="Default: the nearest trainshed.toml or pyproject.toml.")
+def check(paths: tuple[str, ...], **options: Any) -> None:
+    """Judge Kubernetes manifests: files, folders, or - for standard input.
 
-    sys.exit(run_check(paths, output, Options(), baseline))
+    Says what will be refused, hang, wait for ever, drift or be lost, with the place and the fix.
+    """
+    from trainshed.checks.command import run_check
+    from trainshed.checks.options import CannotCheck
+
+    try:
+        code = run_check(paths, **options)
+    except CannotCheck as error:
+        _stop(str(error))
+    sys.exit(code)
+
+
+@main.command()
+@click.argument("code", required=False)
+def explain(code: str | None) -> None:
+    """Explain a CODE of a finding: what, why and how to mend it. Without CODE, list all."""
+    from trainshed.checks.command import run_explain
+    from trainshed.checks.options import CannotCheck
+
+    try:
+        click.echo(run_explain(code))
+    except CannotCheck as error:
+        _stop(str(error))
 
 
 #: How the lists of `Changes` are called where they were made, and where they were only found.

@@ -7,18 +7,20 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import BinaryIO
 
 from trainshed.checks import all_rules, schema_core
 from trainshed.checks.allow import Allowances
 from trainshed.checks.baseline import Baseline, read_baseline
+from trainshed.checks.counts import CheckCounts
 from trainshed.checks.fleets import clusters, world_of
 from trainshed.checks.options import CannotCheck, Options
 from trainshed.checks.pages import fixed_codes
 from trainshed.checks.rule import RULES, Rule
 from trainshed.checks.schema import SchemaPass
 from trainshed.checks.schema_crds import CustomKinds
+from trainshed.faults import Place
 from trainshed.fleet.document import Document, Identity
 from trainshed.fleet.finding import Finding
 from trainshed.fleet.fleet import Fleet
@@ -28,16 +30,18 @@ from trainshed.fleet.reading import Reading, read
 
 @dataclass
 class Report:
-    """What a check has found: `findings` as asked for, sorted; `summary` for people and programs."""
+    """What a check has found: `findings` as asked for, sorted; `documents` as read; the numbers."""
 
     findings: list[Finding]
-    reading: Reading
-    summary: dict[str, object] = field(default_factory=dict)
+    documents: list[Document]
+    counts: CheckCounts
+    unreadable: bool
+    line: Callable[[Place], str]
 
     @property
     def exit_code(self) -> int:
         """0 nothing of severity error, 1 errors, 2 an input that cannot be read."""
-        if self.reading.unreadable:
+        if self.unreadable:
             return 2
         return int(any(finding.severity == "error" for finding in self.findings))
 
@@ -90,7 +94,8 @@ class _Run:
         allowed = len(found) - len(kept)
         kept.extend(allowances.findings({*RULES, *fixed_codes()}, self.options))
         shown = sorted(finding for finding in kept if self._shown(finding))
-        return Report(shown, self.reading, self._summary(shown, allowed))
+        counts = self._counts(shown, allowed)
+        return Report(shown, self.documents, counts, self.reading.unreadable, self._line)
 
     def _shown(self, finding: Finding) -> bool:
         wanted = self.options.wants(finding.code) and self.options.shows(finding.severity)
@@ -137,25 +142,28 @@ class _Run:
         known: dict[Identity, Document] = {item.identity: item for item in self.before.documents} if self.before else {}
         return lambda document: known.get(document.identity)
 
-    def _summary(self, shown: list[Finding], allowed: int) -> dict[str, object]:
+    def _line(self, place: Place) -> str:
+        return self.reading.line(place)
+
+    def _counts(self, shown: list[Finding], allowed: int) -> CheckCounts:
         severities = Counter(finding.severity for finding in shown)
         counts = self.reading.counts
-        return {
-            "errors": severities["error"],
-            "warnings": severities["warning"],
-            "infos": severities["info"],
-            "allowed": allowed,
-            "files": counts.files,
-            "objects": counts.objects,
-            "unjudged": sum(not document.judged for document in self.documents),
-            "unknown": sum(self.schema.unknown_kinds.values()),
-            "unknownKinds": dict(sorted(self.schema.unknown_kinds.items())),
-            "notKubernetes": counts.not_kubernetes,
-            "skippedFiles": counts.skipped_files,
-            "chartTemplates": counts.chart_templates,
-            "internalErrors": len(self.failed),
-            "target": vars(self.options.target),
-        }
+        return CheckCounts(
+            target=self.options.target,
+            errors=severities["error"],
+            warnings=severities["warning"],
+            infos=severities["info"],
+            allowed=allowed,
+            files=counts.files,
+            objects=counts.objects,
+            unjudged=sum(not document.judged for document in self.documents),
+            unknown=sum(self.schema.unknown_kinds.values()),
+            unknown_kinds=dict(sorted(self.schema.unknown_kinds.items())),
+            not_kubernetes=counts.not_kubernetes,
+            skipped_files=counts.skipped_files,
+            chart_templates=counts.chart_templates,
+            internal_errors=len(self.failed),
+        )
 
 
 def _issues(rule: Rule, fleet: Fleet) -> Iterator[Finding]:

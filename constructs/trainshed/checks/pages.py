@@ -9,6 +9,13 @@ from trainshed.checks import all_rules
 from trainshed.checks.rule import RULES
 from trainshed.fleet.finding import Severity
 
+#: Sections that hold YAML, and what stands above them.
+_EXAMPLES: Final = {
+    "Baseline": "Before the change",
+    "Bad": "Reported",
+    "Good": "Right",
+}
+
 
 @dataclass(frozen=True)
 class Page:
@@ -23,6 +30,17 @@ class Page:
     def summary(self) -> str:
         """One sentence."""
         return self.sections["Summary"]
+
+    def markdown(self, *, level: int = 3) -> str:
+        """The page as Markdown; `level` is that of its heading."""
+        parts = [f"{'#' * level} {self.code}", f"*{self.severity}* · {self.family}", self.summary]
+        for name in ("Why", "Fix"):
+            if told := self.sections.get(name):
+                parts.append(f"**{name}.** {told}")
+        for name, caption in _EXAMPLES.items():
+            if text := self.sections.get(name):
+                parts.append(f"{caption}:\n\n```yaml\n{text}\n```")
+        return "\n\n".join(parts)
 
 
 def _pages(family: str, *entries: tuple[str, Severity, str, str, str]) -> list[Page]:

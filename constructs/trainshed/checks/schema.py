@@ -45,6 +45,8 @@ _CODES: Final = {
     "too_short": "schema-bounds",
     "too_long": "schema-bounds",
 }
+#: Codes whose findings point to the value: the key is right.
+_AT_VALUE: Final = frozenset({"schema-bounds", "schema-enum", "schema-format", "schema-quantity", "schema-type"})
 #: Fields that v1beta1 does not have yet, by kind.
 _NEW_IN_V1BETA2: Final = {
     "ClusterQueue": ("cohortName", "concurrentAdmissionPolicy"),
@@ -118,7 +120,9 @@ def _finding(document: Document, mistake: Mistake) -> Finding:
     written = document.written_path(mistake.path) if isinstance(document, Converted) else mistake.path
     field = written[-1] if written else ""
     subject = f"{field} " if isinstance(field, str) and field and not message.startswith(field) else ""
-    return document.finding(code_of(mistake.kind), "error", f"{subject}{message}", fix, mistake.path)
+    code = code_of(mistake.kind)
+    at_value = code in _AT_VALUE and document.raw(mistake.path) is not None
+    return document.finding(code, "error", f"{subject}{message}", fix, mistake.path, value=at_value)
 
 
 def _as_spelled(document: Document, mistake: Mistake) -> tuple[str, str]:

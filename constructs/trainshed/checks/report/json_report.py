@@ -10,4 +10,5 @@ from trainshed.checks.engine import Report
 def json_report(report: Report) -> str:
     """The report as JSON text."""
     findings = [finding.to_json() for finding in report.findings]
-    return json.dumps({"findings": findings, "summary": report.summary}, indent=2, ensure_ascii=False) + "\n"
+    document = {"findings": findings, "summary": report.counts.to_json()}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,120 @@
+"""A repository's settings: `[tool.trainshed.check]` in pyproject.toml, or `[check]` in trainshed.toml."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Final
+
+from trainshed.checks.options import RANK, CannotCheck, Options
+from trainshed.checks.pages import pages
+from trainshed.faults import nearest
+from trainshed.target import TARGET, Target
+
+_RELEASE: Final = re.compile(r"v?[0-9]+(\.[0-9]+)*")
+_LISTS: Final = ("paths", "select", "ignore", "crds")
+_KEYS: Final = (*_LISTS, "severity", "target")
+
+
+@dataclass(frozen=True)
+class Config:
+    """The settings of a repository. Paths are relative to the working directory."""
+
+    paths: tuple[str, ...] = ()
+    options: Options = field(default_factory=Options)
+
+
+def read_config(file: str | None) -> Config:
+    """The settings in `file`; without one, of the nearest trainshed.toml or pyproject.toml with our table, upwards to
+    the root of the Git repository. Raises CannotCheck for a file that cannot be used, naming key and nearest key."""
+    if file is not None:
+        return _read(Path(file), required=True) or Config()
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        for name in ("trainshed.toml", "pyproject.toml"):
+            if (folder / name).is_file() and (found := _read(folder / name)) is not None:
+                return found
+        if (folder / ".git").exists():
+            break
+    return Config()
+
+
+def parse_target(entries: Iterable[str], target: Target = TARGET) -> Target:
+    """`target` with what `kueue=0.18,trainer=2.2` say. Raises CannotCheck for an unknown system or no release."""
+    pairs = [entry for text in entries for entry in text.split(",") if entry.strip()]
+    for pair in pairs:
+        system, equals, release = (part.strip() for part in pair.partition("="))
+        known = [one.name for one in fields(Target)]
+        if system not in known:
+            hint = nearest(system, known) or f"known are {', '.join(known)}"
+            raise CannotCheck(f'target "{system}" is not known; {hint}')
+        if not equals or not _RELEASE.fullmatch(release):
+            raise CannotCheck(f'target "{pair.strip()}" names no release; write {system}={getattr(TARGET, system)}')
+        release = release.removeprefix("v")
+        target = replace(target, **{system: ".".join(release.split(".")[:2]) if system == "kubernetes" else release})
+    return target
+
+
+def known_codes(words: Iterable[str], option: str) -> tuple[str, ...]:
+    """Codes, or first words of codes, as given in `option`. Raises CannotCheck for one that matches no code."""
+    words = tuple(word.strip() for text in words for word in text.split(",") if word.strip())
+    codes = pages()
+    for word in words:
+        if word not in codes and not any(code.startswith(f"{word}-") for code in codes):
+            hint = nearest(word, codes) or "`trainshed explain` lists all codes"
+            raise CannotCheck(f'{option}: "{word}" is no code; {hint}')
+    return words
+
+
+def _read(path: Path, *, required: bool = False) -> Config | None:
+    shown = os.path.relpath(path)
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CannotCheck(f"{shown} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CannotCheck(f"{shown} is not TOML: {error}") from None
+    table: Any = data
+    for key in ("tool", "trainshed", "check") if path.name == "pyproject.toml" else ("check",):
+        table = table.get(key) if isinstance(table, Mapping) else None
+    if table is None:
+        if required:
+            where = "[tool.trainshed.check]" if path.name == "pyproject.toml" else "[check]"
+            raise CannotCheck(f"{shown} has no table {where}")
+        return None
+    if not isinstance(table, Mapping):
+        raise CannotCheck(f"{shown}: check is not a table")
+    return _config(table, path, shown)
+
+
+def _config(table: Mapping[str, Any], path: Path, shown: str) -> Config:
+    for key in table:
+        if key not in _KEYS:
+            raise CannotCheck(
+                f'{shown}: "{key}" is not known; {nearest(key, _KEYS) or "known are " + ", ".join(_KEYS)}'
+            )
+    lists = {key: _strings(table.get(key, []), f"{shown}: {key}") for key in _LISTS}
+    severity = table.get("severity", "info")
+    if severity not in RANK:
+        raise CannotCheck(f"{shown}: severity is {severity!r}; write one of {', '.join(RANK)}")
+    target = table.get("target", {})
+    if not isinstance(target, Mapping):
+        raise CannotCheck(f'{shown}: target is not a table; write target = {{kueue = "{TARGET.kueue}"}}')
+    folder = Path(os.path.relpath(path.parent))
+    options = Options(
+        select=known_codes(lists["select"], f"{shown}: select"),
+        ignore=known_codes(lists["ignore"], f"{shown}: ignore"),
+        severity=severity,
+        target=parse_target(f"{system}={release}" for system, release in target.items()),
+        crds=tuple(str(folder / item) for item in lists["crds"]),
+    )
+    return Config(tuple(str(folder / item) for item in lists["paths"]), options)
+
+
+def _strings(value: Any, what: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise CannotCheck(f"{what} is not a list of strings")
+    return tuple(value)
