@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from trainshed.checks.kueue_common import named, queued
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.access import dig, text, whole
+from trainshed.fleet.access import text, whole
 from trainshed.fleet.document import Document
 from trainshed.fleet.kueue_tree import ClusterQueueNode
 from trainshed.fleet.workload import PodSet, Workload
@@ -156,105 +156,3 @@ def _behind_kueue(user: _User, victim: _User, priority_class: Document) -> Issue
         'write preemptionPolicy: "Never", and order workloads by the label kueue.x-k8s.io/priority-class',
         related=(("used here", *user.pod_set.at(("spec", "priorityClassName"))),),
     )
-
-
-@rule("kueue-borrow-within-cohort-unused", severity="warning", family=_FAMILY, targets=("kueue",))
-def borrow_within_cohort_unused(fleet: Fleet) -> Iterator[Issue]:
-    """`borrowWithinCohort` is set while Kueue shares fairly.
-
-    Why: With `fairSharing` in the manager's configuration, shares decide who is preempted and `borrowWithinCohort`
-    does not, though the flavor assigner still expects preemption where it cannot happen.
-
-    Fix: Leave `borrowWithinCohort` out.
-
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: kueue-manager-config, namespace: kueue-system}
-        data:
-          controller_manager_config.yaml: |
-            apiVersion: config.kueue.x-k8s.io/v1beta2
-            kind: Configuration
-            fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: team-a}
-        spec:
-          cohortName: all
-          namespaceSelector: {}
-          preemption: {reclaimWithinCohort: Any, borrowWithinCohort: {policy: LowerPriority}}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: team-a}
-        spec:
-          cohortName: all
-          namespaceSelector: {}
-          preemption: {reclaimWithinCohort: Any, borrowWithinCohort: {policy: LowerPriority}}
-    """
-    if not fleet.kueue.config.fair_sharing:
-        return
-    for queue in fleet.kueue.cluster_queues.values():
-        if queue.policy("borrowWithinCohort") != "Never":
-            yield Issue(
-                queue.doc,
-                ("spec", "preemption", "borrowWithinCohort"),
-                f"borrowWithinCohort is {queue.policy('borrowWithinCohort')}, but the manager's configuration turns "
-                "fairSharing on, under which it has no effect",
-                "leave borrowWithinCohort out",
-            )
-
-
-@rule("kueue-admission-scope-unused", severity="warning", family="kueue fair sharing", targets=("kueue",))
-def admission_scope_unused(fleet: Fleet) -> Iterator[Issue]:
-    """A ClusterQueue asks for usage-based order, which the manager's configuration does not turn on.
-
-    Why: `admissionScope: UsageBasedAdmissionFairSharing` works only with an `admissionFairSharing` block in the
-    manager's configuration. Without it LocalQueues are served by priority and time.
-
-    Fix: Add `admissionFairSharing` to the configuration, or leave `admissionScope` out.
-
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: kueue-manager-config, namespace: kueue-system}
-        data:
-          controller_manager_config.yaml: |
-            apiVersion: config.kueue.x-k8s.io/v1beta2
-            kind: Configuration
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec: {namespaceSelector: {}, admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}}
-
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: kueue-manager-config, namespace: kueue-system}
-        data:
-          controller_manager_config.yaml: |
-            apiVersion: config.kueue.x-k8s.io/v1beta2
-            kind: Configuration
-            admissionFairSharing: {usageHalfLifeTime: 168h}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec: {namespaceSelector: {}, admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}}
-    """
-    config = fleet.kueue.config
-    if config.document is None or config.admission_fair_sharing:
-        return
-    for queue in fleet.kueue.cluster_queues.values():
-        path = ("spec", "admissionScope", "admissionMode")
-        if dig(queue.doc.manifest, *path) == "UsageBasedAdmissionFairSharing":
-            yield Issue(
-                queue.doc,
-                path,
-                "has no effect: the manager's configuration has no admissionFairSharing",
-                "add admissionFairSharing to the configuration, or leave admissionScope out",
-                related=(("the configuration", config.document, config.path),),
-            )

@@ -1,0 +1,165 @@
+"""Fair-sharing settings without effect, or with another one than is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trainshed.checks.kueue_versions import fixed_in, release
+from trainshed.checks.rule import Issue, rule
+from trainshed.fleet.access import dig
+from trainshed.fleet.kueue_tree import amount
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
+
+_FAMILY = "kueue fair sharing"
+
+
+@rule("kueue-borrow-within-cohort-unused", severity="warning", family=_FAMILY, targets=("kueue",))
+def borrow_within_cohort_unused(fleet: Fleet) -> Iterator[Issue]:
+    """`borrowWithinCohort` is set while Kueue shares fairly.
+
+    Why: With `fairSharing` in the manager's configuration, shares decide who is preempted and `borrowWithinCohort`
+    does not, though the flavor assigner still expects preemption where it cannot happen.
+
+    Fix: Leave `borrowWithinCohort` out.
+
+    Bad:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: kueue-manager-config, namespace: kueue-system}
+        data:
+          controller_manager_config.yaml: |
+            apiVersion: config.kueue.x-k8s.io/v1beta2
+            kind: Configuration
+            fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: team-a}
+        spec:
+          cohortName: all
+          namespaceSelector: {}
+          preemption: {reclaimWithinCohort: Any, borrowWithinCohort: {policy: LowerPriority}}
+
+    Good:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: team-a}
+        spec:
+          cohortName: all
+          namespaceSelector: {}
+          preemption: {reclaimWithinCohort: Any, borrowWithinCohort: {policy: LowerPriority}}
+    """
+    if not fleet.kueue.config.fair_sharing:
+        return
+    for queue in fleet.kueue.cluster_queues.values():
+        if queue.policy("borrowWithinCohort") != "Never":
+            yield Issue(
+                queue.doc,
+                ("spec", "preemption", "borrowWithinCohort"),
+                f"borrowWithinCohort is {queue.policy('borrowWithinCohort')}, but the manager's configuration turns "
+                "fairSharing on, under which it has no effect",
+                "leave borrowWithinCohort out",
+            )
+
+
+@rule("kueue-admission-scope-unused", severity="warning", family=_FAMILY, targets=("kueue",))
+def admission_scope_unused(fleet: Fleet) -> Iterator[Issue]:
+    """A ClusterQueue asks for usage-based order, which the manager's configuration does not turn on.
+
+    Why: `admissionScope: UsageBasedAdmissionFairSharing` works only with an `admissionFairSharing` block in the
+    manager's configuration. Without it LocalQueues are served by priority and time.
+
+    Fix: Add `admissionFairSharing` to the configuration, or leave `admissionScope` out.
+
+    Bad:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: kueue-manager-config, namespace: kueue-system}
+        data:
+          controller_manager_config.yaml: |
+            apiVersion: config.kueue.x-k8s.io/v1beta2
+            kind: Configuration
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpu}
+        spec: {namespaceSelector: {}, admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}}
+
+    Good:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: kueue-manager-config, namespace: kueue-system}
+        data:
+          controller_manager_config.yaml: |
+            apiVersion: config.kueue.x-k8s.io/v1beta2
+            kind: Configuration
+            admissionFairSharing: {usageHalfLifeTime: 168h}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpu}
+        spec: {namespaceSelector: {}, admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}}
+    """
+    config = fleet.kueue.config
+    if config.document is None or config.admission_fair_sharing:
+        return
+    for queue in fleet.kueue.cluster_queues.values():
+        path = ("spec", "admissionScope", "admissionMode")
+        if dig(queue.doc.manifest, *path) == "UsageBasedAdmissionFairSharing":
+            yield Issue(
+                queue.doc,
+                path,
+                "has no effect: the manager's configuration has no admissionFairSharing",
+                "add admissionFairSharing to the configuration, or leave admissionScope out",
+                related=(("the configuration", config.document, config.path),),
+            )
+
+
+@rule("kueue-zero-weight-first", severity="info", family=_FAMILY, targets=("kueue",))
+def zero_weight_first(fleet: Fleet) -> Iterator[Issue]:
+    """A LocalQueue with weight 0 is served first by Kueue before 0.18.5 and 0.19.1.
+
+    Why: Usage by weight was 0/0 for an idle queue, which sorts before every number. Releases with the fix serve it
+    last.
+
+    Fix: Write a small weight such as 0.01, or run Kueue 0.18.5, 0.19.1 or newer.
+
+    Bad:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpu}
+        spec: {namespaceSelector: {}, admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: scavenge, namespace: aurora}
+        spec: {clusterQueue: gpu, fairSharing: {weight: "0"}}
+
+    Good:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpu}
+        spec: {namespaceSelector: {}, admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: scavenge, namespace: aurora}
+        spec: {clusterQueue: gpu, fairSharing: {weight: "0.01"}}
+    """
+    fixed = fixed_in(release(fleet.target.kueue), ((0, 18, 5), (0, 19, 1)), (0, 20))
+    for local in fleet.kueue.local_queues.values():
+        weight = dig(local.document.manifest, "spec", "fairSharing", "weight")
+        queue = fleet.kueue.cluster_queues.get(local.cluster_queue)
+        if weight is None or queue is None or amount("cpu", weight) != 0:
+            continue
+        if dig(queue.spec, "admissionScope", "admissionMode") == "UsageBasedAdmissionFairSharing":
+            yield Issue(
+                local.document,
+                ("spec", "fairSharing", "weight"),
+                "fairSharing.weight is 0: Kueue before 0.18.5 and 0.19.0 serve this LocalQueue first, later ones last",
+                'write a small weight such as "0.01"',
+                None if fixed else "warning",
+            )

@@ -1,0 +1,73 @@
+"""Faults that depend on the release of Kueue and Trainer that a fleet is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trainshed.checks.kueue_common import managed_workloads, place_in, queue_path, queued
+from trainshed.checks.rule import Issue, rule
+from trainshed.fleet.access import strings
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
+
+
+def release(version: str) -> tuple[int, ...]:
+    """`0.19.2` as (0, 19, 2)."""
+    return tuple(int(part) for part in version.split(".") if part.isascii() and part.isdigit())
+
+
+def fixed_in(version: tuple[int, ...], fixes: tuple[tuple[int, ...], ...], since: tuple[int, ...]) -> bool:
+    """Whether a fix is in: in a patch release of its line, or in every release from `since`."""
+    return version >= since or any(version[:2] == fix[:2] and version >= fix for fix in fixes)
+
+
+@rule("kueue-selector-key-of-other-flavor", severity="warning", family="kueue flavors", targets=("kueue",))
+def selector_key_of_other_flavor(fleet: Fleet) -> Iterator[Issue]:
+    """Pods select on a label that only some flavors of a group declare (Kueue before 0.17.6, 0.18.2 and 0.19).
+
+    Why: Those releases compare with the labels of all flavors of the group together, so a flavor without the label is
+    refused. Later ones use each flavor's own labels only. Reported for targets with the old behaviour.
+
+    Fix: Run a newer Kueue, or declare the label on every flavor.
+    """
+    version = release(fleet.target.kueue)
+    if fixed_in(version, ((0, 17, 6), (0, 18, 2)), (0, 19)):
+        return
+    flavors = fleet.kueue.flavors
+    for workload, _, queue in queued(fleet):
+        for pod_set in workload.pod_sets:
+            for key in strings(pod_set.spec, "nodeSelector"):
+                for group in queue.groups:
+                    known = [flavors[name] for name in group.flavors if name in flavors]
+                    without = [flavor.name for flavor in known if key not in flavor.labels]
+                    if without and len(without) < len(known):
+                        document, path = place_in(workload, pod_set, ("spec", "nodeSelector", key))
+                        message = (
+                            f"nodeSelector {key} is declared by some flavors only: Kueue {fleet.target.kueue} refuses "
+                            f"flavor {', '.join(without[:3])} for it"
+                        )
+                        yield Issue(document, path, message, "declare the label on every flavor, or upgrade Kueue")
+
+
+@rule("kueue-trainer-version-pair", severity="error", family="kueue versions", targets=("kueue", "trainer"))
+def trainer_version_pair(fleet: Fleet) -> Iterator[Issue]:
+    """Queued TrainJobs with releases of Kueue and Trainer that do not go together.
+
+    Why: Kueue hands node labels and tolerations to a TrainJob through a field of Trainer's API: `runtimePatches` from
+    Kueue 0.17, which Trainer has since 2.2; `podTemplateOverrides` before, which Trainer 2.2 has dropped. With the
+    wrong pair admitted TrainJobs do not start (kubernetes-sigs/kueue#11931, #14722).
+
+    Fix: Run Kueue 0.17 or newer with Trainer 2.2 or newer, or Kueue 0.14 to 0.16 with Trainer 2.1.
+    """
+    kueue, trainer = release(fleet.target.kueue), release(fleet.target.trainer)
+    if (kueue >= (0, 17)) == (trainer >= (2, 2)):
+        return
+    for workload in managed_workloads(fleet):
+        if workload.kind == "TrainJob" and workload.queue_name:
+            message = f"Kueue {fleet.target.kueue} does not go with Trainer {fleet.target.trainer}: the TrainJob is "
+            message += "admitted and does not start"
+            fix = "run Kueue 0.17 or newer with Trainer 2.2 or newer"
+            yield Issue(workload.document, queue_path(workload), message, fix)
+            return
