@@ -22,7 +22,7 @@ def test_all_sides_make_the_same_objects(root: Path) -> None:
     assert [row["side"] for row in results["measures"]] == ["trainshed", "cdk8s Python", "cdk8s TypeScript"]
     # 11 a tenant: a ClusterQueue, and five in each of two namespaces; and flavor, cohort, priority class.
     assert {row["objects"] for row in results["measures"]} == {10 * 11 + 3}
-    assert {verdict["bar"] for verdict in results["verdicts"]} == {1.0, 0.4}
+    assert results["verdicts"] == []  # the bars are set for 1,000 tenants
 
 
 def written(folder: Path, **files: str) -> Path:
