@@ -1,0 +1,194 @@
+"""Drift: what never compares equal to the live object, and objects that land where nobody meant them to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from trainshed.api.registry import scope_of
+from trainshed.checks.argocd import APPLICATION, FAMILY, destination_namespace
+from trainshed.checks.rule import Issue, rule
+from trainshed.fleet.access import dig, mappings, strings
+from trainshed.fleet.amounts import quantity
+from trainshed.fleet.document import Document
+from trainshed.fleet.paths import Path
+from trainshed.fleet.workloads import KINDS
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
+
+_QUOTA_KINDS: Final = (("kueue.x-k8s.io", "ClusterQueue"), ("kueue.x-k8s.io", "Cohort"))
+_INSTANCE: Final = "app.kubernetes.io/instance"
+_TRACKING: Final = "argocd.argoproj.io/tracking-id"
+_QUOTA_FIELDS: Final = ("nominalQuota", "borrowingLimit", "lendingLimit")
+
+
+@rule("argocd-quantity-not-canonical", severity="warning", family=FAMILY)
+def quantity_not_canonical(fleet: Fleet) -> Iterator[Issue]:
+    """A quota is not written as Kubernetes writes it back.
+
+    Why: Kueue's webhook reads the object and writes it again, so `12000m` becomes `12` and `1024Mi` becomes `1Gi`. Argo
+    CD compares custom resources as text and shows the queue as OutOfSync for ever.
+    Fix: Write the canonical form.
+    Bad:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpus}
+        spec:
+          namespaceSelector: {}
+          resourceGroups:
+          - coveredResources: [cpu]
+            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: 12000m}]}]
+    Good:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpus}
+        spec:
+          namespaceSelector: {}
+          resourceGroups:
+          - coveredResources: [cpu]
+            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "12"}]}]
+    """
+    for document in fleet.of(*_QUOTA_KINDS):
+        for path, value in _quotas(document):
+            amount = quantity(value) if isinstance(value, str) else None
+            if amount is not None and str(amount) != value:
+                message = f'{path[-1]} "{value}" is stored in its canonical form "{amount}", so Argo CD shows drift'
+                yield Issue(document, path, message, f'write "{amount}"')
+
+
+def _quotas(document: Document) -> Iterator[tuple[Path, Any]]:
+    for group, item in mappings(document.manifest, "spec", "resourceGroups"):
+        for flavor, entry in mappings(item, "flavors"):
+            for resource, amounts in mappings(entry, "resources"):
+                for field in _QUOTA_FIELDS:
+                    if field in amounts:
+                        path = ("spec", "resourceGroups", group, "flavors", flavor, "resources", resource, field)
+                        yield path, amounts[field]
+
+
+@rule("argocd-instance-label", severity="info", family=FAMILY, targets=("argocd",))
+def instance_label(fleet: Fleet) -> Iterator[Issue]:
+    """An object carries the label that Argo CD tracked objects by before 3.0.
+
+    Why: With label tracking Argo CD overwrites `app.kubernetes.io/instance` with the Application's name; operators that
+    copy labels then spread it to objects that look like the Application's own. With annotation tracking, the default
+    since 3.0, it is harmless.
+    Fix: Leave the label out, or make sure that tracking is by annotation.
+    Bad:
+        apiVersion: argoproj.io/v1alpha1
+        kind: Application
+        metadata: {name: serving, namespace: argocd}
+        spec:
+          project: platform
+          source: {repoURL: https://git.example.com/platform.git, path: dist/serving}
+          destination: {server: https://kubernetes.default.svc, namespace: team-a}
+        ---
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings, namespace: team-a, labels: {app.kubernetes.io/instance: nightly}}
+    Good:
+        apiVersion: argoproj.io/v1alpha1
+        kind: Application
+        metadata: {name: serving, namespace: argocd}
+        spec:
+          project: platform
+          source: {repoURL: https://git.example.com/platform.git, path: dist/serving}
+          destination: {server: https://kubernetes.default.svc, namespace: team-a}
+        ---
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings, namespace: team-a}
+    """
+    names = {application.name for application in fleet.of(APPLICATION)}
+    for document in fleet.documents if names else ():
+        label = strings(document.manifest, "metadata", "labels").get(_INSTANCE)
+        if label and label not in names and document.judged and document.group != "argoproj.io":
+            message = f'label {_INSTANCE} is "{label}", which label tracking would overwrite'
+            path = ("metadata", "labels", _INSTANCE)
+            yield Issue(document, path, message, "leave it out, or track by annotation (the default since Argo CD 3.0)")
+
+
+@rule("argocd-tracking-in-git", severity="warning", family=FAMILY)
+def tracking_in_git(fleet: Fleet) -> Iterator[Issue]:
+    """A manifest in Git carries Argo CD's own tracking annotation.
+
+    Why: Argo CD writes it itself; copied from a live object it makes this one look like another Application's.
+    Fix: Remove the annotation.
+    Bad:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata:
+          name: settings
+          namespace: team-a
+          annotations: {argocd.argoproj.io/tracking-id: "serving:/ConfigMap:team-a/settings"}
+    Good:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings, namespace: team-a}
+    """
+    for document in fleet.documents:
+        live = dig(document.manifest, "metadata", "uid") is not None
+        if document.judged and not live and _TRACKING in strings(document.manifest, "metadata", "annotations"):
+            message = f"{_TRACKING} is Argo CD's own and does not belong into Git"
+            yield Issue(document, ("metadata", "annotations", _TRACKING), message, "remove it")
+
+
+@rule("argocd-namespace-omitted", severity="warning", family=FAMILY)
+def namespace_omitted(fleet: Fleet) -> Iterator[Issue]:
+    """An object names no namespace, and the Application would put it into another than the one rendered beside it.
+
+    Why: Argo CD puts an object without a namespace into the Application's destination namespace. When the manifests
+    make a namespace of their own, that is mostly where it was meant to be.
+    Fix: Write `metadata.namespace`.
+    Bad:
+        apiVersion: argoproj.io/v1alpha1
+        kind: Application
+        metadata: {name: team-a, namespace: argocd}
+        spec:
+          project: platform
+          source: {repoURL: https://git.example.com/platform.git, path: dist/team-a}
+          destination: {server: https://kubernetes.default.svc, namespace: platform}
+        ---
+        apiVersion: v1
+        kind: Namespace
+        metadata: {name: team-a}
+        ---
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings}
+    Good:
+        apiVersion: argoproj.io/v1alpha1
+        kind: Application
+        metadata: {name: team-a, namespace: argocd}
+        spec:
+          project: platform
+          source: {repoURL: https://git.example.com/platform.git, path: dist/team-a}
+          destination: {server: https://kubernetes.default.svc, namespace: platform}
+        ---
+        apiVersion: v1
+        kind: Namespace
+        metadata: {name: team-a}
+        ---
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings, namespace: team-a}
+    """
+    destinations = {destination_namespace(application) for application in fleet.of(APPLICATION)}
+    rendered = [item.name for item in fleet.of(("", "Namespace"))]
+    if len(destinations) != 1 or not rendered:
+        return
+    (destination,) = destinations
+    if destination in rendered:
+        return
+    for document in fleet.documents:
+        if document.namespace is None and document.judged and _namespaced(document):
+            lands = (
+                f'the Application puts it into "{destination}"' if destination else "the Application names none either"
+            )
+            message = f'namespace is missing, and {lands}, while Namespace "{rendered[0]}" is rendered beside it'
+            yield Issue(document, ("metadata", "namespace"), message, f'write "namespace: {rendered[0]}"')
+
+
+def _namespaced(document: Document) -> bool:
+    return (document.group, document.kind) in KINDS or scope_of(document.api_version, document.kind) == "Namespaced"

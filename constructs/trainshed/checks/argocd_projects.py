@@ -1,0 +1,159 @@
+"""Projects: what an Application may do, where both are in the input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from trainshed.checks.argocd import APPLICATION, FAMILY, PROJECT
+from trainshed.checks.rule import Issue, rule
+from trainshed.faults import nearest
+from trainshed.fleet.access import dig, items, mapping, mappings, text
+from trainshed.fleet.document import Document
+from trainshed.fleet.finding import Severity
+from trainshed.fleet.paths import Path
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
+
+
+@rule("argocd-project-missing", severity="error", family=FAMILY)
+def project_missing(fleet: Fleet) -> Iterator[Issue]:
+    """An Application names a project that the input does not have, while it has others.
+
+    Why: Argo CD refuses to sync an Application whose project does not exist.
+    Fix: Correct the name, or add the AppProject.
+    Bad:
+        apiVersion: argoproj.io/v1alpha1
+        kind: AppProject
+        metadata: {name: platform, namespace: argocd}
+        spec: {sourceRepos: ["*"], destinations: [{server: "*", namespace: "*"}]}
+        ---
+        apiVersion: argoproj.io/v1alpha1
+        kind: Application
+        metadata: {name: runs, namespace: argocd}
+        spec:
+          project: plattform
+          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
+          destination: {server: https://kubernetes.default.svc, namespace: team-a}
+    Good:
+        apiVersion: argoproj.io/v1alpha1
+        kind: AppProject
+        metadata: {name: platform, namespace: argocd}
+        spec: {sourceRepos: ["*"], destinations: [{server: "*", namespace: "*"}]}
+        ---
+        apiVersion: argoproj.io/v1alpha1
+        kind: Application
+        metadata: {name: runs, namespace: argocd}
+        spec:
+          project: platform
+          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
+          destination: {server: https://kubernetes.default.svc, namespace: team-a}
+    """
+    known = fleet.names(*PROJECT)
+    if not known:
+        return
+    for application in fleet.of(APPLICATION):
+        name = text(application.manifest, "spec", "project")
+        if name and name != "default" and name not in known:
+            hint = nearest(name, known)
+            severity: Severity | None = None if hint else "warning"
+            message = f'AppProject "{name}" is not in the input, which has {", ".join(sorted(known))}'
+            yield Issue(application, ("spec", "project"), message, hint or "add it, or name another", severity)
+
+
+@rule("argocd-project-refuses", severity="error", family=FAMILY)
+def project_refuses(fleet: Fleet) -> Iterator[Issue]:
+    """An Application uses a repository or a destination that its project does not allow.
+
+    Why: Argo CD marks such an Application as invalid and syncs nothing.
+    Fix: Allow it in the AppProject's `sourceRepos` or `destinations`, or name another project.
+    Bad:
+        apiVersion: argoproj.io/v1alpha1
+        kind: AppProject
+        metadata: {name: team-a, namespace: argocd}
+        spec:
+          sourceRepos: [https://git.example.com/platform.git]
+          destinations: [{server: https://kubernetes.default.svc, namespace: team-a}]
+        ---
+        apiVersion: argoproj.io/v1alpha1
+        kind: Application
+        metadata: {name: runs, namespace: argocd}
+        spec:
+          project: team-a
+          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
+          destination: {server: https://kubernetes.default.svc, namespace: team-b}
+    Good:
+        apiVersion: argoproj.io/v1alpha1
+        kind: AppProject
+        metadata: {name: team-a, namespace: argocd}
+        spec:
+          sourceRepos: [https://git.example.com/platform.git]
+          destinations: [{server: https://kubernetes.default.svc, namespace: "team-*"}]
+        ---
+        apiVersion: argoproj.io/v1alpha1
+        kind: Application
+        metadata: {name: runs, namespace: argocd}
+        spec:
+          project: team-a
+          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
+          destination: {server: https://kubernetes.default.svc, namespace: team-b}
+    """
+    projects = {(item.namespace, item.name): item for item in fleet.of(PROJECT)}
+    for application in fleet.of(APPLICATION):
+        project = projects.get((application.namespace, text(application.manifest, "spec", "project")))
+        if project is None:
+            continue
+        for path, repository in _repositories(application):
+            if not _allowed(items(project.manifest, "spec", "sourceRepos"), repository):
+                message = f'AppProject "{project.name}" does not allow the repository {repository}'
+                yield _refused(application, path, message, project, "sourceRepos")
+        destination = mapping(application.manifest, "spec", "destination")
+        if destination and not _destination_allowed(project, destination):
+            told = " ".join(text(destination, key) for key in ("server", "name", "namespace") if text(destination, key))
+            message = f'AppProject "{project.name}" does not allow the destination {told}'
+            yield _refused(application, ("spec", "destination"), message, project, "destinations")
+
+
+def _refused(application: Document, path: Path, message: str, project: Document, field: str) -> Issue:
+    related = (("what it allows", project, ("spec", field)),)
+    return Issue(application, path, message, f"add it to {field}, or name another project", None, related)
+
+
+def _repositories(application: Document) -> Iterator[tuple[Path, str]]:
+    if repository := text(application.manifest, "spec", "source", "repoURL"):
+        yield ("spec", "source", "repoURL"), repository
+    for index, source in mappings(application.manifest, "spec", "sources"):
+        if repository := text(source, "repoURL"):
+            yield ("spec", "sources", index, "repoURL"), repository
+
+
+def _allowed(patterns: list[Any], value: str) -> bool:
+    given = [pattern for pattern in patterns if isinstance(pattern, str)]
+    denied = any(fnmatchcase(value, pattern[1:]) for pattern in given if pattern.startswith("!"))
+    return not denied and any(fnmatchcase(value, pattern) for pattern in given if not pattern.startswith("!"))
+
+
+def _destination_allowed(project: Document, destination: dict[str, Any]) -> bool:
+    """Cluster by address or by name, and namespace; a pair that cannot be compared is taken as allowed."""
+    allowed = False
+    for _, entry in mappings(project.manifest, "spec", "destinations"):
+        fits = _fits(entry, destination, "namespace") and _cluster_fits(entry, destination)
+        denies = any(str(dig(entry, key) or "").startswith("!") for key in ("server", "name", "namespace"))
+        if fits and not denies:
+            allowed = True
+    return allowed
+
+
+def _cluster_fits(entry: dict[str, Any], destination: dict[str, Any]) -> bool:
+    by = "name" if text(destination, "name") else "server"
+    other = "server" if by == "name" else "name"
+    if not text(entry, by) and text(entry, other):
+        return True  # the input does not tell which address belongs to which name
+    return _fits(entry, destination, by)
+
+
+def _fits(entry: dict[str, Any], destination: dict[str, Any], key: str) -> bool:
+    value, pattern = text(destination, key), text(entry, key)
+    return not value or fnmatchcase(value, pattern.removeprefix("!"))
