@@ -1,0 +1,63 @@
+"""The names that a pod template gives other objects of its namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from trainshed.checks.pods import containers
+from trainshed.fleet.access import Node, dig, mapping, mappings, text
+from trainshed.fleet.paths import Path
+from trainshed.fleet.workload import PodSet
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One name in a pod template: `path` in the template, what it names, and the `key` wanted of it, if any."""
+
+    path: Path
+    kind: str
+    name: str
+    key: str = ""
+    key_path: Path = ()
+
+
+def references(pod_set: PodSet) -> Iterator[Reference]:
+    """ConfigMaps, Secrets and claims that the pod cannot start without; what is marked optional is left out."""
+    for index, volume in mappings(pod_set.spec, "volumes"):
+        at: Path = ("spec", "volumes", index)
+        if name := text(volume, "persistentVolumeClaim", "claimName"):
+            yield Reference((*at, "persistentVolumeClaim", "claimName"), "PersistentVolumeClaim", name)
+        yield from _volume((*at, "configMap"), "ConfigMap", dig(volume, "configMap"), "name")
+        yield from _volume((*at, "secret"), "Secret", dig(volume, "secret"), "secretName")
+        for position, source in mappings(volume, "projected", "sources"):
+            within: Path = (*at, "projected", "sources", position)
+            yield from _volume((*within, "configMap"), "ConfigMap", dig(source, "configMap"), "name")
+            yield from _volume((*within, "secret"), "Secret", dig(source, "secret"), "name")
+    for path, container in containers(pod_set):
+        yield from _environment(path, container)
+
+
+def _volume(path: Path, kind: str, source: object, field: str) -> Iterator[Reference]:
+    name = text(source, field)
+    if not name or dig(source, "optional") is True:
+        return
+    yield Reference((*path, field), kind, name)
+    for index, item in mappings(source, "items"):
+        if key := text(item, "key"):
+            yield Reference((*path, field), kind, name, key, (*path, "items", index, "key"))
+
+
+def _environment(path: Path, container: Node) -> Iterator[Reference]:
+    for index, variable in mappings(container, "env"):
+        for field, kind in (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret")):
+            source = mapping(variable, "valueFrom", field)
+            name = text(source, "name")
+            if name and source.get("optional") is not True:
+                at = (*path, "env", index, "valueFrom", field)
+                yield Reference((*at, "name"), kind, name, text(source, "key"), (*at, "key"))
+    for index, entry in mappings(container, "envFrom"):
+        for field, kind in (("configMapRef", "ConfigMap"), ("secretRef", "Secret")):
+            source = mapping(entry, field)
+            if (name := text(source, "name")) and source.get("optional") is not True:
+                yield Reference((*path, "envFrom", index, field, "name"), kind, name)

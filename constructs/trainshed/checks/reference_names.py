@@ -1,0 +1,168 @@
+"""References of other objects: namespaces, roles, storage classes, scale targets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from trainshed.checks.kueue_near import near_miss
+from trainshed.checks.rule import Issue, rule
+from trainshed.fleet.access import text
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
+
+FAMILY: Final = "references"
+_RBAC: Final = "rbac.authorization.k8s.io"
+
+
+@rule("reference-namespace", severity="error", family=FAMILY)
+def namespace(fleet: Fleet) -> Iterator[Issue]:
+    """An object is in a namespace that the input nearly has.
+
+    Why: An object in a namespace that does not exist is refused; in one with a slip, all its references fail.
+    Fix: Correct the namespace.
+    Bad:
+        apiVersion: v1
+        kind: Namespace
+        metadata: {name: research}
+        ---
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings, namespace: reserach}
+    Good:
+        apiVersion: v1
+        kind: Namespace
+        metadata: {name: research}
+        ---
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings, namespace: research}
+    """
+    known = fleet.names("", "Namespace")
+    if not known:
+        return
+    misspelt = {name: near_miss(name, known) for name in {item.namespace or "" for item in fleet.documents}}
+    for document in fleet.documents:
+        near = misspelt[document.namespace or ""]
+        if near and document.judged and document.namespace not in known:
+            message = f'Namespace "{document.namespace}" is not in the input, but "{near}" is'
+            yield Issue(document, ("metadata", "namespace"), message, f'did you mean "{near}"?')
+
+
+@rule("reference-role", severity="error", family=FAMILY)
+def role(fleet: Fleet) -> Iterator[Issue]:
+    """A RoleBinding refers to a Role that its namespace does not have.
+
+    Why: The binding is accepted and grants nothing; nobody is told.
+    Fix: Correct the name of the Role, or add it in the binding's namespace.
+    Bad:
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: Role
+        metadata: {name: run-owner, namespace: team-a}
+        rules: [{apiGroups: [batch], resources: [jobs], verbs: [create]}]
+        ---
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: RoleBinding
+        metadata: {name: owners, namespace: team-a}
+        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: run-owners}
+        subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: research}]
+    Good:
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: Role
+        metadata: {name: run-owner, namespace: team-a}
+        rules: [{apiGroups: [batch], resources: [jobs], verbs: [create]}]
+        ---
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: RoleBinding
+        metadata: {name: owners, namespace: team-a}
+        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: run-owner}
+        subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: research}]
+    """
+    for binding in fleet.of((_RBAC, "RoleBinding")):
+        name = text(binding.manifest, "roleRef", "name")
+        if text(binding.manifest, "roleRef", "kind") != "Role" or not name:
+            continue
+        others = fleet.names(_RBAC, "Role", binding.namespace)
+        if not others or fleet.namespaces.find(_RBAC, "Role", binding.namespace, name):
+            continue
+        near = near_miss(name, others)
+        message = f'Role "{name}" is not in the input, which has {", ".join(sorted(others))} in its namespace'
+        fix = f'did you mean "{near}"?' if near else "add the Role, or name another"
+        yield Issue(binding, ("roleRef", "name"), message, fix, None if near else "warning")
+
+
+@rule("reference-storage-class", severity="error", family=FAMILY)
+def storage_class(fleet: Fleet) -> Iterator[Issue]:
+    """A claim names a StorageClass that the input nearly has.
+
+    Why: A claim whose class does not exist stays Pending for ever, and with it the pods that use it.
+    Fix: Correct `storageClassName`.
+    Bad:
+        apiVersion: storage.k8s.io/v1
+        kind: StorageClass
+        metadata: {name: shared-files}
+        provisioner: csi.example.com
+        ---
+        apiVersion: v1
+        kind: PersistentVolumeClaim
+        metadata: {name: ckpt, namespace: team-a}
+        spec: {accessModes: [ReadWriteMany], storageClassName: shared-file, resources: {requests: {storage: 2Ti}}}
+    Good:
+        apiVersion: storage.k8s.io/v1
+        kind: StorageClass
+        metadata: {name: shared-files}
+        provisioner: csi.example.com
+        ---
+        apiVersion: v1
+        kind: PersistentVolumeClaim
+        metadata: {name: ckpt, namespace: team-a}
+        spec: {accessModes: [ReadWriteMany], storageClassName: shared-files, resources: {requests: {storage: 2Ti}}}
+    """
+    known = fleet.names("storage.k8s.io", "StorageClass")
+    for claim in fleet.of(("", "PersistentVolumeClaim")):
+        name = text(claim.manifest, "spec", "storageClassName")
+        if name and name not in known and (near := near_miss(name, known)):
+            message = f'StorageClass "{name}" is not in the input, but "{near}" is'
+            yield Issue(claim, ("spec", "storageClassName"), message, f'did you mean "{near}"?')
+
+
+@rule("reference-scale-target", severity="error", family=FAMILY)
+def scale_target(fleet: Fleet) -> Iterator[Issue]:
+    """An autoscaler's target is not there, but nearly.
+
+    Why: The HorizontalPodAutoscaler reports FailedGetScale and never scales.
+    Fix: Correct `scaleTargetRef.name`.
+    Bad:
+        apiVersion: apps/v1
+        kind: Deployment
+        metadata: {name: serving, namespace: team-a}
+        spec:
+          selector: {matchLabels: {app: s}}
+          template: {metadata: {labels: {app: s}}, spec: {containers: [{name: s, image: s}]}}
+        ---
+        apiVersion: autoscaling/v2
+        kind: HorizontalPodAutoscaler
+        metadata: {name: serving, namespace: team-a}
+        spec: {maxReplicas: 4, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: servin}}
+    Good:
+        apiVersion: apps/v1
+        kind: Deployment
+        metadata: {name: serving, namespace: team-a}
+        spec:
+          selector: {matchLabels: {app: s}}
+          template: {metadata: {labels: {app: s}}, spec: {containers: [{name: s, image: s}]}}
+        ---
+        apiVersion: autoscaling/v2
+        kind: HorizontalPodAutoscaler
+        metadata: {name: serving, namespace: team-a}
+        spec: {maxReplicas: 4, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: serving}}
+    """
+    for scaler in fleet.of(("autoscaling", "HorizontalPodAutoscaler")):
+        group, slash, _ = text(scaler.manifest, "spec", "scaleTargetRef", "apiVersion").rpartition("/")
+        kind = text(scaler.manifest, "spec", "scaleTargetRef", "kind")
+        name = text(scaler.manifest, "spec", "scaleTargetRef", "name")
+        known = fleet.names(group if slash else "", kind, scaler.namespace)
+        if name and name not in known and (near := near_miss(name, known)):
+            message = f'{kind} "{name}" is not in the input, but "{near}" is'
+            yield Issue(scaler, ("spec", "scaleTargetRef", "name"), message, f'did you mean "{near}"?')
