@@ -202,6 +202,17 @@ def test_too_many_values_are_refused() -> None:
     assert codes(take(text, limits=Limits(nodes=100_000))) == ["yaml-too-large"]
 
 
+def test_a_file_with_countless_faults_or_documents_is_given_up() -> None:
+    for text in ("---\n[\n", "---\na\n", "---\n{a: b: c}\n"):
+        reading = take(text * 5000, limits=Limits(findings=50))
+        assert 50 <= len(reading.findings) < 100
+        assert "yaml-too-large" in codes(reading)
+    reading = take(f"---\n{CONFIG}" * 20, limits=Limits(documents=10))
+    assert only(reading, "yaml-too-large")[0] == 41
+    assert len(reading.documents) == 10
+    assert len(take("a: 1\n" * 5000).findings) == 500
+
+
 @pytest.mark.parametrize(
     ("data", "code", "documents"),
     [

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
+_ODD_VALUES: Final = 20  # each costs a pass over the text before it: JSONDecodeError counts the lines
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -69,7 +70,7 @@ def looks_like_json(text: str) -> bool:
 
 def json_values(text: str, max_depth: int) -> Iterator[JsonValue]:
     """The values of a JSON text or stream (JSON lines, concatenated objects), until one is not plain JSON."""
-    at, size = 0, len(text)
+    at, size, odd = 0, len(text), 0
     while True:
         match = _SPACE.match(text, at)
         at = match.end() if match else at
@@ -81,7 +82,8 @@ def json_values(text: str, max_depth: int) -> Iterator[JsonValue]:
             yield JsonValue(at, size, None, plain=False, deep=True)
             return
         except (ValueError, OverflowError, _Odd):
-            end = _line_end(text, at)
+            odd += 1
+            end = _line_end(text, at) if odd < _ODD_VALUES else size
             yield JsonValue(at, end, None, plain=False)
             at = end
             continue

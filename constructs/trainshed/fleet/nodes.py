@@ -44,13 +44,15 @@ class Problem(NamedTuple):
 class Limits(NamedTuple):
     """What one document may cost: levels of nesting, nodes in the text, nodes after aliases are expanded.
 
-    `copies` is what aliases may add over a whole reading.
+    `copies` is what aliases may add over a whole reading. `documents` and `findings` bound one file.
     """
 
     depth: int = 200
     nodes: int = 4_000_000
     expanded: int = 400_000
     copies: int = 4_000_000
+    documents: int = 300_000
+    findings: int = 500
 
 
 class _Parser(CParser):

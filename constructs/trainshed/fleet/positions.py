@@ -76,7 +76,7 @@ class Positions:
 
     def place(self, extent: Extent, path: Path, value: bool = False) -> Place:
         """The place of the key at `path`, or of its value; of the nearest parent that exists where there is none."""
-        root = self.root(extent)
+        root = self.root(extent) if path or not extent.json else None
         if root is None:
             return extent.source.place(extent.start)
         key, node, depth = locate(root, path)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
 from typing import BinaryIO, Final
 
 import yaml
@@ -68,15 +71,28 @@ def read(
     sources = Sources(paths, stdin, max_bytes)
     reader = _Reader(limits)
     kept: dict[str, Source] = {}
-    for source in sources:
-        if on_source is not None:
-            on_source(source.file)
-        kept[source.file] = source
-        reader.read(source)
+    with _collector_paused():
+        for source in sources:
+            if on_source is not None:
+                on_source(source.file)
+            kept[source.file] = source
+            reader.read(source)
     reader.counts.chart_templates = sources.chart_templates
     reader.objects.mark_patches()
     findings = sorted(sources.findings + reader.findings + reader.objects.findings)
     return Reading(reader.objects, findings, reader.counts, kept)
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Node graphs hold no cycles, and walking them again and again makes large files four times as slow."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class _Reader:
@@ -99,28 +115,48 @@ class _Reader:
         if looks_like_json(text):
             self._json(source)
         else:
-            for start, end in chunks(text):
-                self._yaml(source, start, end)
+            self._yaml_chunks(source, 0, len(text))
         after = self.counts.not_kubernetes + self.counts.lists + len(self.objects.findings)
         if (len(self.findings), len(self.objects.documents), after) == (findings, documents, before):
             message = "the file holds no object, only comments or nothing"
             self.findings.append(Finding("yaml-empty-document", "info", message, "remove it", place=Place(source.file)))
         self._leftovers(source, self.objects.documents[documents:])
 
+    def _give_up(self, source: Source, offset: int, findings: bool) -> None:
+        limit = self._limits.findings if findings else self._limits.documents
+        message = (
+            f"the file is not read from here on: it has more than {limit:,} {'faults' if findings else 'documents'}"
+        )
+        fix = "mend the first ones, or leave the file out" if findings else "split the file"
+        self.findings.append(Finding("yaml-too-large", "error", message, fix, place=source.place(offset)))
+
     def _json(self, source: Source) -> None:
-        for value in json_values(source.text, self._limits.depth):
+        most = len(self.findings) + len(self.objects.findings) + self._limits.findings
+        for number, value in enumerate(json_values(source.text, self._limits.depth)):
+            found = len(self.findings) + len(self.objects.findings)
+            if number >= self._limits.documents or found >= most:
+                self._give_up(source, value.start, found >= most)
+                return
             if value.deep:
                 message = f"the document is nested more than {self._limits.depth} levels deep"
                 place = source.place(value.start)
                 self.findings.append(Finding("yaml-too-deep", "error", message, "flatten it", place=place))
             elif value.plain:
                 self.objects.add(value.value, Extent(source, value.start, value.end, json=True))
-            else:
-                self._yaml_chunks(source, value.start, value.end)
+            elif not self._yaml_chunks(source, value.start, value.end):
+                return
 
-    def _yaml_chunks(self, source: Source, start: int, end: int) -> None:
-        for first, last in chunks(source.text[start:end]):
+    def _yaml_chunks(self, source: Source, start: int, end: int) -> bool:
+        """Reads the documents of a stretch; False where it gave up."""
+        text = source.text[start:end]
+        most = len(self.findings) + len(self.objects.findings) + self._limits.findings
+        for number, (first, last) in enumerate(chunks(text)):
+            found = len(self.findings) + len(self.objects.findings)
+            if number >= self._limits.documents or found >= most:
+                self._give_up(source, start + first, found >= most)
+                return False
             self._yaml(source, start + first, start + last)
+        return True
 
     def _yaml(self, source: Source, start: int, end: int) -> None:
         text = source.text[start:end]
@@ -145,7 +181,8 @@ class _Reader:
             return
         # An alias is built once for each use; its problems are told once.
         unique = {(problem.code, problem.node.start_mark.index): problem for problem in self._builder.problems}
-        self.findings.extend(tell(problem, source, start) for problem in unique.values())
+        first = islice(unique.values(), self._limits.findings)
+        self.findings.extend(tell(problem, source, start) for problem in first)
         self._builder.problems.clear()
 
     def _skipped_by_argocd(self, source: Source, offset: int) -> None:
