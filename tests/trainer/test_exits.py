@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from trainer import exits
 
 
@@ -34,3 +36,9 @@ def test_death_by_signal_reads_as_in_a_shell() -> None:
 
 def test_only_success_is_zero() -> None:
     assert [entry.name for entry in exits.TABLE if entry.code == 0] == ["finished"]
+
+
+def test_the_page_has_the_same_table(root: Path) -> None:
+    page = (root / "docs/trainer.md").read_text()
+    for entry in exits.TABLE:
+        assert f"| {entry.code} | {entry.name} | {entry.meaning} | {entry.job} | {entry.jobset} |" in page

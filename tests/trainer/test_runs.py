@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Callable
@@ -251,3 +252,18 @@ def test_plain_torchrun_can_start_the_script(settings: Any, script: str, tmp_pat
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", script]
     done = subprocess.run([*command, *settings(run__steps=3)], cwd=tmp_path, capture_output=True, text=True, timeout=90)
     assert done.returncode == 0, done.stderr
+
+
+def test_sigterm_during_compilation_does_not_wait_for_it(two: Any, events: Any, wait_for: Any, tmp_path: Path) -> None:
+    if shutil.which("gcc") is None and shutil.which("g++") is None:
+        pytest.skip("no C++ compiler, which torch.compile needs on a CPU")
+    env = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache"), "TRAINER_GRACE_SECONDS": "60"}
+    run = two(speed__compile="model", env=env)
+    wait_for(lambda: bool(events(kind="start")))
+    time.sleep(2)
+    assert not events(kind="step"), "the first step compiles for longer than this"
+    begin = time.monotonic()
+    run.process.send_signal(signal.SIGTERM)
+    code, output = run.end()
+    assert code == exits.PREEMPTED_UNSAVED, output
+    assert time.monotonic() - begin < 5

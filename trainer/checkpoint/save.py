@@ -83,6 +83,8 @@ class Saver:
 
     def _run(self, state: dict[str, Tensor], rng: RngState, meta: Meta, pending: Saved) -> None:
         begin = time.perf_counter()
+        if self.comm.device.type == "cuda":
+            torch.cuda.set_device(self.comm.device)  # a thread starts on GPU 0, whatever the rank
         try:
             pending.bytes = self._write(state, rng, meta)
             pending.seconds = time.perf_counter() - begin

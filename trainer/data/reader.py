@@ -127,6 +127,12 @@ def gather(data: Dataset, rows: NDArray[np.int64], micro_rows: int, *, pinned: b
     return StepBatch(tensor(tokens), tensor(labels), None if segments is None else tensor(segments), count)
 
 
+def _use_device(device: int | None) -> None:
+    """Threads start on GPU 0; pinning memory there would open a context of every rank on it."""
+    if device is not None:
+        torch.cuda.set_device(device)
+
+
 class Batches:
     """The steps' batches of one rank. `at(cursor)` gives the batch whose first global row is the cursor-th."""
 
@@ -135,7 +141,8 @@ class Batches:
     ) -> None:
         self.data, self.seed, self.rows, self.micro_rows = data, seed, rows, micro_rows
         self.share, self.rank, self.pinned = rows // world, rank, pinned
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="trainer-data")
+        device = torch.cuda.current_device() if pinned else None
+        self._pool = ThreadPoolExecutor(1, "trainer-data", _use_device, (device,))
         self._next: tuple[int, Future[StepBatch]] | None = None
 
     def _make(self, cursor: int) -> StepBatch:
