@@ -205,9 +205,9 @@ def test_mistakes_are_told_once_and_in_pythons_words(cluster: Cluster) -> None:
     assert told(cluster) == [
         'ClusterQueue "a", borrow: is set, but the queue is in no cohort; name a cohort or leave it out',
         'ClusterQueue "a", lend: is set, but the queue is in no cohort; name a cohort or leave it out',
-        'ClusterQueue "b", lend.h100: 2 nodes are lent, but only 1 are owned; lend less',
-        'ClusterQueue "c", lend.h100: 96 of cpu is lent, but only 1 is owned, '
-        "400G of memory is lent, but only 0 is owned, 8 of nvidia.com/gpu is lent, but only 0 is owned; lend less",
+        'ClusterQueue "b", lend.h100: is 2 nodes, more than the 1 owned; lend less',
+        'ClusterQueue "c", lend.h100: is 96 cpu, more than the 1 owned, is 400G memory, '
+        "more than the 0 owned, is 8 nvidia.com/gpu, more than the 0 owned; lend less",
         'ClusterQueue "d", lend.h100: is lent, but nothing of this pool is owned; lend less',
         "ClusterQueue \"e\", quota: 'h100' is no NodePool; use the NodePool itself as the key",
         'ClusterQueue "e", quota.h100: is 3; write nodes(…) or resources(…)',

@@ -188,7 +188,7 @@ def test_mistakes_are_told_once_and_in_pythons_words(cluster: Cluster) -> None:
     assert told(cluster) == [
         'Tenant "a", borrow: is set, but the tenant is in no cohort; name a cohort or leave borrow out',
         'Tenant "a", lend: is set, but the tenant is in no cohort; name a cohort or leave lend out',
-        'Tenant "b", lend.h100: 2 nodes are lent, but only 1 are owned; lend less',
+        'Tenant "b", lend.h100: is 2 nodes, more than the 1 owned; lend less',
         'Tenant "c", owners: is the string "team", must be a list; write ["team"]',
         'Tenant "c", namespaces: "n" is listed twice; keep one of them, or rename one',
         'Tenant "c", pod_security: is "strict", must be one of restricted, baseline, privileged; '

@@ -62,10 +62,15 @@ class App(cdk8s.App):
     def build(self, *clusters: Callable[[App], Cluster]) -> None:
         """Makes each cluster; what one of them raises is collected, so that the others are judged too."""
         for cluster in clusters:
+            made = len(self.clusters)
             try:
                 cluster(self)
             except Exception as error:
                 self.faults.extend(faults_from_exception(error))
+                # Half a cluster is judged by what it has said itself: rules about all of it would cry wolf.
+                for half in self.clusters[made:]:
+                    self.faults.extend(half.faults)
+                del self.clusters[made:]
 
     @_collector_off()
     def files(self) -> dict[str, str]:

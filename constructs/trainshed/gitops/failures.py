@@ -27,16 +27,11 @@ _LIBRARIES = ("site-packages", f"lib{os.sep}python", "<frozen")
 
 @contextmanager
 def faults_reported() -> Iterator[None]:
-    """Ends the process with exit 1 and one line a fault on stderr, instead of a traceback.
-
-    With TRAINSHED_TRACEBACK=1 the traceback is printed as well, for errors in a stack that a line does not explain.
-    """
+    """Ends the process with exit 1 and one line a fault on stderr, instead of a traceback."""
     try:
         yield
     except Exception as error:
-        if os.environ.get("TRAINSHED_TRACEBACK") == "1":
-            traceback.print_exc()
-        faults = error.faults if isinstance(error, Faults) else tuple(faults_from_exception(error))
+        faults = faults_from_exception(error)
         for fault in faults:
             print(f"error: {fault}", file=sys.stderr)
         told = "1 error" if len(faults) == 1 else f"{len(faults)} errors"
@@ -45,19 +40,26 @@ def faults_reported() -> Iterator[None]:
 
 
 def faults_from_exception(error: BaseException) -> list[Fault]:
-    """One fault, or one for each problem of a pydantic error, at the innermost line of the person's own code."""
+    """One fault, or one for each problem of a pydantic error, at the innermost line of the person's own code.
+
+    With TRAINSHED_TRACEBACK=1 the traceback is printed as well, for errors in a stack that a line does not explain.
+    """
     if isinstance(error, Faults):
         return list(error.faults)
+    if os.environ.get("TRAINSHED_TRACEBACK") == "1":
+        traceback.print_exception(error)
     place = _innermost_place(error.__traceback__)
     if isinstance(error, ValidationError):
         return faults_of(error, object=error.title, place=place, python=True)
     if isinstance(error, SyntaxError) and error.filename:
-        return [Fault(f"{error.msg}", place=Place(error.filename, error.lineno or 0, error.offset or 0))]
+        place = Place(error.filename, error.lineno or 0, error.offset or 0)
+        return [Fault(f"is not Python: {error.msg}", place=place)]
     if isinstance(error, TypeError) and (match := _CALL.match(str(error))):
         found = list(_argument_faults(error, match, place))
         if found:
             return found
-    return [Fault(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__, place=place)]
+    told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return [Fault(told, fix="TRAINSHED_TRACEBACK=1 shows the way there", place=place)]
 
 
 def _argument_faults(error: TypeError, match: re.Match[str], place: Place | None) -> Iterator[Fault]:

@@ -14,6 +14,7 @@ from trainshed.faults import Fault, Faults, Place, nearest, shown_path
 from trainshed.gitops.cluster import Cluster
 from trainshed.gitops.component import calling_place, written_in
 from trainshed.inputs.yaml_file import YamlFile, read_yaml
+from trainshed.tenancy.external import External
 from trainshed.tenancy.kueue import Cohort
 from trainshed.tenancy.pool import NodePool
 from trainshed.tenancy.shares import Share
@@ -62,22 +63,25 @@ def load_tenants(cluster: Cluster, folder: str | Path) -> Tenants:
     for path in sorted(tenants.folder.iterdir()):
         if path.suffix == ".yml":
             fault = Fault("is not read: tenant files end in .yaml", fix=f"call it {path.stem}.yaml")
-            cluster.report(fault.at(Place(str(path))))
+            tenants.faulty[path.stem] = Faults([fault.at(Place(str(path)))])
+            cluster.faults.extend(tenants.faulty[path.stem].faults)
         if path.suffix != ".yaml":
             continue
+        name = path.stem
         try:
-            tenants[path.stem] = _load(cluster, path)
+            read = read_yaml(path)
+            name = str(read.data.get("name", name)) if isinstance(read.data, dict) else name
+            tenants[name] = _load(cluster, path, read, name)
         except Faults as found:
-            tenants.faulty[path.stem] = found
+            tenants.faulty.update({path.stem: found, name: found})
             cluster.faults.extend(found.faults)
     return tenants
 
 
-def _load(cluster: Cluster, path: Path) -> Tenant:
-    read = read_yaml(path)
+def _load(cluster: Cluster, path: Path, read: YamlFile, name: str) -> Tenant:
     if not isinstance(read.data, dict):
         raise Faults([Fault("holds no tenant", fix='write for example "name: research"', place=read.place(()))])
-    title = f'Tenant "{read.data.get("name", path.stem)}"'
+    title = f'Tenant "{name}"'
     faults = list(_reference_faults(cluster, read, title))
     try:
         spec = TenantFile.model_validate(read.data)
@@ -86,7 +90,8 @@ def _load(cluster: Cluster, path: Path) -> Tenant:
     if spec.name != path.stem:
         message = f'is "{spec.name}", but the file is called {path.name}'
         faults.append(Fault(message, title, "name", f"call the file {spec.name}.yaml", read.place(("name",))))
-    if faults:
+    cluster.faults.extend(faults)  # the tenant is made all the same, so that the rest of it is judged too
+    if faults and not any(pool.name in spec.guarantee for pool in _pools(cluster)):
         raise Faults(faults)
     with written_in(read.place):
         return Tenant(cluster, spec.name, **_arguments(cluster, spec))
@@ -97,12 +102,12 @@ def _arguments(cluster: Cluster, spec: TenantFile) -> dict[str, Any]:
     cohorts = {cohort.name: cohort for cohort in _cohorts(cluster)}
 
     def by_pool(shares: dict[str, Any]) -> dict[NodePool, Share | Literal["unlimited"]]:
-        return {pools[name]: share for name, share in shares.items()}
+        return {pools[name]: share for name, share in shares.items() if name in pools}
 
     plain = {name: getattr(spec, name) for name in TenantSpec.model_fields}
     return {
         **plain,
-        "cohort": cohorts[spec.cohort] if spec.cohort else None,
+        "cohort": cohorts.get(spec.cohort, External(spec.cohort)) if spec.cohort else None,
         "guarantee": by_pool(spec.guarantee),
         "borrow": by_pool(spec.borrow),
         "lend": spec.lend if isinstance(spec.lend, str) else by_pool(spec.lend),

@@ -43,10 +43,10 @@ def over_lent(lent: Share, owned: Share | None, per_node: Resources) -> str:
     if owned is None:
         return "is lent, but nothing of this pool is owned"
     if lent.nodes is not None and owned.nodes is not None:
-        return f"{lent.nodes} nodes are lent, but only {owned.nodes} are owned" if lent.nodes > owned.nodes else ""
+        return f"is {lent.nodes} nodes, more than the {owned.nodes} owned" if lent.nodes > owned.nodes else ""
     mine = owned.of(per_node)
     more = [
-        f"{amount} of {name} is lent, but only {mine.get(name, _ZERO)} is owned"
+        f"is {amount} {name}, more than the {mine.get(name, _ZERO)} owned"
         for name, amount in lent.of(per_node).items()
         if amount > mine.get(name, _ZERO)
     ]

@@ -114,7 +114,7 @@ class Tenant(Claimant):
 
     def render(self) -> Iterable[KubernetesObject]:
         """Everything of the tenant but its runs."""
-        if self.spec is not None:
+        if self.spec is not None and self.spec.namespaces:
             yield from tenant_objects(self.id, self.spec, self.per_node)
 
     def _adopt(self, given: dict[str, Any], *, emptied: bool) -> None:

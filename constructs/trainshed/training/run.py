@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Final, TypeVar
+from typing import ClassVar, Final
 
 from constructs import Construct
 
 from trainshed import naming
 from trainshed.api.base import KubernetesObject
 from trainshed.faults import Fault, Faults, nearest
-from trainshed.gitops.component import Component
+from trainshed.gitops.component import Component, calling_place
 from trainshed.tenancy.external import same_cluster
 from trainshed.tenancy.kueue import LocalQueue
 from trainshed.tenancy.pool import OUR_LEVELS, NodePool, level_label
@@ -23,7 +23,6 @@ QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
 RUN_LABEL: Final = "trainshed.dev/run"
 _SAMPLE_HASH: Final = "0" * 8
-T = TypeVar("T")
 
 
 class Run(Component):
@@ -38,10 +37,12 @@ class Run(Component):
     workload_kind: ClassVar[str]
 
     def __init__(self, scope: Construct, id: str, training: Training, *, queue: QueueRef | LocalQueue) -> None:
-        super().__init__(scope, id)
-        self.training = self._checked(training, Training, "training", "write Training(nodes=…, …)")
         ref = queue.ref if isinstance(queue, LocalQueue) else queue
-        self.queue = self._checked(ref, QueueRef, "queue", 'write for example tenant.queue("namespace")')
+        self._refuse(id, training, Training, "training", "write Training(nodes=…, …)")
+        self._refuse(id, ref, QueueRef, "queue", 'write for example tenant.queue("namespace")')
+        super().__init__(scope, id)
+        self.training = training
+        self.queue = ref
         self.namespace = self.queue.namespace
         same_cluster(self, self.queue.component, "queue")
 
@@ -64,8 +65,8 @@ class Run(Component):
         return self.queue.home
 
     def render(self) -> Iterable[KubernetesObject]:
-        """The run and what belongs to it."""
-        return self.objects(self.name)
+        """The run and what belongs to it; nothing when its names do not fit, which is told already."""
+        return self.objects(self.name) if self._fits() else ()
 
     def validate(self) -> Iterable[Fault]:
         """Names within their budgets; a kind that the tenant allows; a priority class and a level that exist."""
@@ -100,6 +101,9 @@ class Run(Component):
         fix = nearest(request.level, words) or (f"it has {', '.join(words)}" if words else "declare topology levels")
         yield self._told(f'no node pool of cluster "{self.cluster.id}" has a level "{request.level}"', "topology", fix)
 
+    def _fits(self) -> bool:
+        return not self.name_errors(f"{self.id}-{_SAMPLE_HASH}")
+
     def _name_faults(self) -> Iterable[Fault]:
         sample = f"{self.id}-{_SAMPLE_HASH}"
         if errors := self.name_errors(sample):
@@ -109,11 +113,12 @@ class Run(Component):
             fix = f"use at most {short} characters" if 0 < short < len(self.id) else "use another name"
             yield self._told(f'with its hash it is called "{sample}": {", and ".join(errors)}', "name", fix)
 
-    def _checked(self, given: T, kind: type[T], field: str, fix: str) -> T:
-        """`given`, without which nothing more can be said about the run. Raises Faults for another type."""
+    @classmethod
+    def _refuse(cls, id: str, given: object, kind: type, field: str, fix: str) -> None:
+        """Raises Faults for what is no `kind`, without which nothing can be said about the run."""
         if not isinstance(given, kind):
-            raise Faults([self._told(f"is {given!r}, must be a {kind.__name__}", field, fix)])
-        return given
+            told = f"is {given!r}, must be a {kind.__name__}"
+            raise Faults([Fault(told, f'{cls.__name__} "{id}"', field, fix, calling_place())])
 
     def _told(self, message: str, field: str, fix: str) -> Fault:
         return Fault(message, self.title, field, fix, self.place)

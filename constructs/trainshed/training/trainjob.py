@@ -87,6 +87,8 @@ class TrainJob(Run):
 
     def render(self) -> Iterable[KubernetesObject]:
         """The run, after its runtime unless an earlier run has made that one."""
+        if not self._fits():
+            return []
         runtime, run = self.objects(self.name)
         key = f"{self.application.id}/{self.namespace}/{runtime.metadata.name}"
         return [runtime, run] if self.cluster.first(key, self) is self else [run]

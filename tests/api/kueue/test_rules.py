@@ -140,10 +140,8 @@ BROKEN: list[tuple[str, type[KubernetesObject], dict[str, Any], list[str]]] = [
         ClusterQueue,
         {f"{GROUP}.flavors[1].resources": [quota("memory", 1), quota("cpu", 1)]},
         [
-            f'{QUOTA}.name: is "memory", but coveredResources[0] is "cpu"; list the resources in the order of '
-            "coveredResources",
-            f'{GROUP}.flavors[1].resources[1].name: is "cpu", but coveredResources[1] is "memory"; list the resources '
-            "in the order of coveredResources",
+            f"{GROUP}.flavors[1].resources: are in the order memory, cpu, but coveredResources are cpu, memory; "
+            "list the resources in the order of coveredResources",
         ],
     ),
     (

@@ -62,14 +62,16 @@ class ResourceGroup(Model):
             if len(named) != len(self.covered_resources):
                 yield Broken(path, *_wrong_number(named, self.covered_resources))
                 continue
+            if named != self.covered_resources and sorted(named) == sorted(self.covered_resources):
+                told = (
+                    f"are in the order {', '.join(named)}, but coveredResources are {', '.join(self.covered_resources)}"
+                )
+                yield Broken(path, told, "list the resources in the order of coveredResources")
+                continue
             for place, (name, covered) in enumerate(zip(named, self.covered_resources, strict=True)):
                 if name != covered:
-                    fix = "list the resources in the order of coveredResources"
-                    if name not in self.covered_resources:
-                        fix = f'write "{covered}"'
-                    yield Broken(
-                        f"{path}[{place}].name", f'is "{name}", but coveredResources[{place}] is "{covered}"', fix
-                    )
+                    told = f'is "{name}", but coveredResources[{place}] is "{covered}"'
+                    yield Broken(f"{path}[{place}].name", told, f'write "{covered}"')
 
 
 def _wrong_number(named: Sequence[str], covered: Sequence[str]) -> tuple[str, str]:

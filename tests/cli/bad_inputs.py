@@ -1,0 +1,180 @@
+"""Mistakes that people make, each as the files of a small repository. What they are told: `bad_inputs.txt`."""
+
+from __future__ import annotations
+
+from tests.cli.repository import MAIN, stack
+
+Files = dict[str, str]
+
+
+def body(*lines: str) -> Files:
+    """A mistake in the body of the stack."""
+    return {"stacks/lab.py": stack(*lines)}
+
+
+def tenant(text: str, name: str = "low") -> Files:
+    """A mistake in a tenant file."""
+    return {
+        "stacks/lab.py": stack('load_tenants(self, Path(__file__).parent / "tenants")'),
+        f"stacks/tenants/{name}.yaml": text,
+    }
+
+
+TWO_CLUSTERS = MAIN.replace("app.build(Lab)", "app.build(Lab, Other)").replace(
+    "    from stacks.lab import Lab\n", "    from stacks.lab import Lab\n    from stacks.other import Other\n"
+)
+OTHER = """from stacks.lab import JOB
+from trainshed.gitops import App, Cluster
+from trainshed.tenancy import NodePool, Tenant, nodes
+from trainshed.training import JobSet, Training
+
+
+class Other(Cluster):
+    def __init__(self, app: App) -> None:
+        super().__init__(app, "other")
+"""
+LOAD_LOW = 'low = load_tenants(self, Path(__file__).parent / "tenants")["low"]'
+
+BAD: dict[str, Files] = {
+    "misspelt keyword of a component": body(
+        'Tenant(self, "a", namespaces=["a"], guarantee={pool: nodes(1)}, borow={})',
+    ),
+    "missing keyword of a component": body('Tenant(self, "a", namespaces=["a"])'),
+    "unknown field of a training": body("Training(**JOB, gpus=8, shared_memroy='1Gi')"),
+    "wrong enum": body('ClusterQueue(self, "q", quota={pool: nodes(1)}, queueing_strategy="FIFO")'),
+    "negative quantity": body(
+        'NodePool(self, "b", nodes=1, per_node={"cpu": -1})',
+        'Training(**{**JOB, "resources": {"cpu": "-96", "memory": "400G"}})',
+    ),
+    "unparsable quantity": body(
+        'NodePool(self, "b", nodes=1, per_node={"cpu": "4 cores"})',
+        'Tenant(self, "a", namespaces=["a"], guarantee={pool: resources(memory="12GB")})',
+    ),
+    "borrowing outside a cohort": body(
+        'ClusterQueue(self, "q", quota={pool: nodes(1)}, borrow={pool: nodes(1)})',
+        'Tenant(self, "a", namespaces=["a"], guarantee={pool: nodes(1)}, borrow={pool: nodes(1)})',
+    ),
+    "lending above nominal": body(
+        'ClusterQueue(self, "q", quota={pool: nodes(1)}, lend={pool: nodes(2)}, cohort=cohort)',
+        'Tenant(self, "a", namespaces=["a"], guarantee={pool: nodes(1)}, lend={pool: nodes(3)}, cohort=cohort)',
+    ),
+    "flavor resources in another order": body(
+        'cpu, memory = (api.ResourceQuota(name=name, nominal_quota="1G") for name in ("cpu", "memory"))',
+        'flavor = api.FlavorQuotas(name="h100", resources=[memory, cpu])',
+        'group = api.ResourceGroup(covered_resources=["cpu", "memory"], flavors=[flavor])',
+        'ClusterQueue(self, "q", spec=api.ClusterQueueSpec(resource_groups=[group]))',
+    ),
+    "one identity twice": body(
+        'queue = ClusterQueue(self, "q", quota={pool: nodes(1)})',
+        'LocalQueue(self, "llm", namespace="a", cluster_queue=queue)',
+        'LocalQueue(self, "other", name="llm", namespace="a", cluster_queue=queue)',
+        'ClusterQueue(self, "q", quota={pool: nodes(1)})',
+    ),
+    "a name over its budget": body(
+        'JobSet(self, "a-very-long-name-for-a-run-of-a-language-model", Training(**JOB), queue=QueueRef("llm", "a"))',
+    ),
+    "GPUs and processes differ": body("Training(**JOB, processes_per_node=4)"),
+    "a queue of another cluster": {
+        "stacks/__main__.py": TWO_CLUSTERS,
+        "stacks/lab.py": stack('self.llm = LocalQueue(self, "llm", namespace="a", cluster_queue=External("q"))'),
+        "stacks/other.py": OTHER + '        JobSet(self, "run", Training(**JOB), queue=app.clusters[0].llm)\n',
+    },
+    "strings for components": body(
+        'Tenant(self, "a", namespaces="a", guarantee={"h100": nodes(1)}, cohort="shared")',
+        'JobSet(self, "run", Training(**JOB), queue="llm")',
+    ),
+    "guarantees exceed the pool": body(
+        'Tenant(self, "a", namespaces=["a"], guarantee={pool: nodes(2)})',
+        'Tenant(self, "b", namespaces=["b"], guarantee={pool: nodes(2)})',
+    ),
+    "a tenant called platform": body('Tenant(self, "platform", namespaces=["a"], guarantee={pool: nodes(1)})'),
+    "a namespace of two tenants": body(
+        'Tenant(self, "a", namespaces=["n"], guarantee={pool: nodes(1)})',
+        'Tenant(self, "b", namespaces=["n"], guarantee={pool: nodes(1)})',
+    ),
+    "a name that Kubernetes refuses": body('ClusterQueue(self, "Research_Queue", quota={pool: nodes(1)})'),
+    "an application twice": body('Application(self, "runs")', 'Application(self, "runs")'),
+    "a cluster twice": {
+        "stacks/__main__.py": MAIN.replace("app.build(Lab)", "app.build(Lab, Lab)"),
+        "stacks/lab.py": stack(),
+    },
+    "a stack that raises": body("1 / 0"),
+    "a stack that raises far away": body("import json", 'json.loads("{")'),
+    "a syntax error in a stack": body('Tenant(self, "a"'),
+    "a module that is not there": body("import trainshed_extras"),
+    "a stack that renders nothing": {
+        "stacks/lab.py": "class Lab:\n    def __init__(self, app: object) -> None:\n        pass\n"
+    },
+    "an app that never calls synth": {
+        "stacks/lab.py": stack(),
+        "stacks/__main__.py": MAIN.replace("    app.synth()\n", ""),
+    },
+    "an app that ends before synth": {
+        "stacks/lab.py": stack(),
+        "stacks/__main__.py": MAIN.replace("    app.synth()\n", "    raise SystemExit\n"),
+    },
+    "a tenant file with a tab": tenant("name: low\nguarantee:\n\th100: {nodes: 1}\n"),
+    "a tenant file with a duplicate key": tenant(
+        "name: low\nnamespaces: [a]\nguarantee:\n  h100: {nodes: 1}\nnamespaces: [b]\n"
+    ),
+    "a tenant file without a field": tenant("name: low\nguarantee:\n  h100: {nodes: 1}\n"),
+    "a tenant file with unknown names": tenant(
+        """name: low
+namespaces: [a]
+cohort: shraed
+priority: hihg
+guarantee:
+  h100: {nodes: 1}
+  h10: {nodes: 1}
+borrow:
+  a100: unlimited
+"""
+    ),
+    "a tenant file with another name": tenant("name: low\nnamespaces: [a]\nguarantee:\n  h100: {nodes: 1}\n", "lwo"),
+    "an empty tenant file": tenant("# nothing yet\n"),
+    "a tenant file that is not YAML": tenant("name: [low\n"),
+    "a tenant file with many faults": tenant(
+        """name: low
+namespaces: [a, B]
+onwers: [team]
+cohort: shared
+guarantee:
+  h100:
+    nodes: "3"
+borrow:
+  h100: {nodes: -1}
+lend: some
+workloadKinds: [TrainJob, Pod]
+containerDefaults: {cpu: 1.5.0}
+"""
+    ),
+    "a tenant file that promises too much": tenant(
+        """name: low
+namespaces: [a]
+cohort: shared
+guarantee:
+  h100: {nodes: 4}
+lend:
+  h100: {nodes: 5}
+priority: hihg
+"""
+    ),
+    "a tenant file that borrows alone": tenant(
+        "name: low\nnamespaces: [a]\nguarantee: {h100: {nodes: 1}}\nborrow: {h100: unlimited}\n"
+    ),
+    "a tenant file that ends in yml": {"stacks/lab.py": stack(LOAD_LOW), "stacks/tenants/low.yml": "name: low\n"},
+    "a tenant folder that is not there": body(LOAD_LOW),
+    "a tenant that is not there": {
+        "stacks/lab.py": stack(LOAD_LOW),
+        "stacks/tenants/slow.yaml": "name: slow\nnamespaces: [a]\nguarantee:\n  h100: {nodes: 1}\n",
+    },
+    "several clusters and files at once": {
+        "stacks/__main__.py": TWO_CLUSTERS,
+        "stacks/other.py": OTHER
+        + '        pool = NodePool(self, "a100", nodes=-1, per_node={"cpu": "4 cores"})\n'
+        + '        Tenant(self, "a", namespaces=["a"], guarantee={pool: nodes(1)}, borow={})\n',
+        "stacks/lab.py": stack(LOAD_LOW, 'JobSet(self, "run", Training(**JOB), queue=low.queue("a"))'),
+        "stacks/tenants/low.yaml": "name: low\nnamespaces: [a]\nguarantee:\n  h100: {nods: 1}\n",
+        "stacks/tenants/high.yaml": "name: high\nnamespace: [a]\nguarantee:\n  h100: {nodes: 1}\n",
+    },
+}
