@@ -79,13 +79,12 @@ class SchemaPass:
             yield from _too_new(document)
         written = document.original if isinstance(document, Converted) else document
         custom = self._custom.find(written)
-        if custom is not None:
-            yield from custom.mistakes(written.manifest, self._before(written))
+        of_crd = list(custom.mistakes(written.manifest, self._before(written))) if custom else []
         if (model := model_for(document.api_version, document.kind)) is not None:
-            found = _model_mistakes(model, manifest, ())
-            # The user's own definition may be of another release than the model: only rules of the model still hold.
-            yield from found if custom is None else (one for one in found if one.kind == "rules")
+            of_model = list(_model_mistakes(model, manifest, ()))
+            yield from of_model if custom is None else _both(of_crd, of_model)
             return
+        yield from of_crd
         yield from _model_mistakes(ObjectMeta, mapping(manifest, "metadata"), ("metadata",))
         for path, part, data in modelled_parts(document):
             yield from _model_mistakes(part, data, path)
@@ -98,6 +97,16 @@ class SchemaPass:
     def _before(self, document: Document) -> dict[str, Any] | None:
         before = self._before_of(document)
         return before.manifest if before is not None and before.api_version == document.api_version else None
+
+
+def _both(of_crd: list[Mistake], of_model: list[Mistake]) -> Iterator[Mistake]:
+    """What the user's definition refuses, in the model's words where it has some, and the rules of the model.
+
+    The definition may be of another release than the model, so of the model's schema only the words are taken.
+    """
+    words = {mistake.path: mistake for mistake in of_model}
+    yield from (words.get(mistake.path, mistake) for mistake in of_crd)
+    yield from (mistake for mistake in of_model if mistake.kind == "rules")
 
 
 def _model_mistakes(model: type[BaseModel], data: dict[str, Any], prefix: Path) -> Iterator[Mistake]:
