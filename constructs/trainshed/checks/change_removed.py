@@ -1,0 +1,241 @@
+"""Changes that take something away: pruned queues, claims under a new name, quota that strands workloads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from trainshed.checks.argocd import sync_options
+from trainshed.checks.differences import first_difference
+from trainshed.checks.rule import Issue, rule
+from trainshed.fleet.access import text
+from trainshed.fleet.document import Document
+from trainshed.fleet.kueue_feasibility import feasibilities
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
+
+FAMILY: Final = "changes"
+_KUEUE: Final = "kueue.x-k8s.io"
+_CLAIM: Final = ("", "PersistentVolumeClaim")
+#: Kueue keeps these with a finalizer until nobody uses them any more.
+_HELD: Final = ((_KUEUE, "ClusterQueue"), (_KUEUE, "ResourceFlavor"), (_KUEUE, "Topology"), (_KUEUE, "AdmissionCheck"))
+_HASH: Final = re.compile(r"-[a-z0-9]{5,10}$")
+
+
+def removed(fleet: Fleet, *kinds: tuple[str, str]) -> Iterator[Document]:
+    """The objects of these kinds that are there before the change and not after it."""
+    if fleet.baseline is None:
+        return
+    for document in fleet.baseline.of(*kinds):
+        if document.name and fleet.find(document.group, document.kind, document.namespace, document.name) is None:
+            yield document
+
+
+@rule("change-removed-queue", severity="warning", family=FAMILY, baseline=True)
+def removed_queue(fleet: Fleet) -> Iterator[Issue]:
+    """The change removes a ClusterQueue (or a flavor, topology or check) that was in use.
+
+    Why: Kueue's finalizer `resource-in-use` keeps it until its workloads are gone, and Argo CD's sync stays Running as
+    long, which blocks every later sync.
+    Fix: Set `stopPolicy: HoldAndDrain` first, sync, and remove it with a second change.
+    Baseline:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpus}
+        spec: {namespaceSelector: {}}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: train, namespace: team-a}
+        spec: {clusterQueue: gpus}
+    Bad:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings, namespace: team-a}
+    Good:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpus}
+        spec: {namespaceSelector: {}, stopPolicy: HoldAndDrain}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: train, namespace: team-a}
+        spec: {clusterQueue: gpus}
+    """
+    if fleet.baseline is None:
+        return
+    users: dict[str, list[Document]] = {}
+    for queue in fleet.baseline.of((_KUEUE, "LocalQueue")):
+        users.setdefault(text(queue.manifest, "spec", "clusterQueue"), []).append(queue)
+    for queue in removed(fleet, (_KUEUE, "ClusterQueue")):
+        if text(queue.manifest, "spec", "stopPolicy") == "HoldAndDrain" or queue.name not in users:
+            continue
+        named = ", ".join(f"{user.namespace or ''}/{user.name}".lstrip("/") for user in users[queue.name][:3])
+        message = (
+            f'ClusterQueue "{queue.name}", used by {named}, is removed: Kueue holds it until its workloads are gone'
+        )
+        fix = "set stopPolicy: HoldAndDrain first, and remove it with a later change"
+        yield Issue(queue, ("metadata", "name"), message, fix)
+
+
+@rule("change-renamed-claim", severity="error", family=FAMILY, baseline=True)
+def renamed_claim(fleet: Fleet) -> Iterator[Issue]:
+    """The change gives a claim another name, so the old one is pruned with its data.
+
+    Why: Names that are derived from a construct's path or a hash change when code moves. To Kubernetes that is a new,
+    empty claim; the old one is pruned, and with reclaim policy Delete its volume goes too.
+    Fix: Give the claim an explicit name, or annotate it with `argocd.argoproj.io/sync-options: Prune=false`.
+    Baseline:
+        apiVersion: v1
+        kind: PersistentVolumeClaim
+        metadata: {name: runs-ckpt-c8f1a2b3, namespace: team-a}
+        spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 2Ti}}}
+    Bad:
+        apiVersion: v1
+        kind: PersistentVolumeClaim
+        metadata: {name: runs-ckpt-c86b90d4, namespace: team-a}
+        spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 2Ti}}}
+    Good:
+        apiVersion: v1
+        kind: PersistentVolumeClaim
+        metadata: {name: runs-ckpt-c8f1a2b3, namespace: team-a}
+        spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 3Ti}}}
+    """
+    if fleet.baseline is None:
+        return
+    known = {item.identity for item in fleet.baseline.of(_CLAIM)}
+    added = [item for item in fleet.of(_CLAIM) if item.identity not in known]
+    for old in removed(fleet, _CLAIM):
+        if {"Prune=false", "Delete=false"} & set(sync_options(old)):
+            continue
+        for new in added:
+            same = first_difference(old.manifest.get("spec"), new.manifest.get("spec")) is None
+            if new.namespace == old.namespace and (same or _HASH.sub("", new.name) == _HASH.sub("", old.name)):
+                message = (
+                    f'claim "{old.name}" becomes "{new.name}": the old one is pruned with its data, this one is empty'
+                )
+                fix = f'keep the name "{old.name}", or keep the old claim with sync-options Prune=false'
+                yield Issue(
+                    new, ("metadata", "name"), message, fix, None, (("the old claim", old, ("metadata", "name")),)
+                )
+                break
+
+
+@rule("change-removed-claim", severity="error", family=FAMILY, baseline=True)
+def removed_claim(fleet: Fleet) -> Iterator[Issue]:
+    """The change removes a claim that runs still use.
+
+    Why: Pruning marks the claim for deletion; runs that are started after it wait for a claim that is gone, and its
+    data with it.
+    Fix: Keep the claim as long as something mounts it, or take it off its users first.
+    Baseline:
+        apiVersion: v1
+        kind: PersistentVolumeClaim
+        metadata: {name: ckpt, namespace: team-a}
+        spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 2Ti}}}
+    Bad:
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          template:
+            spec:
+              restartPolicy: Never
+              containers: [{name: node, image: trainer, volumeMounts: [{name: ckpt, mountPath: /ckpt}]}]
+              volumes: [{name: ckpt, persistentVolumeClaim: {claimName: ckpt}}]
+    Good:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings, namespace: team-a}
+    """
+    gone = {(item.namespace, item.name): item for item in removed(fleet, _CLAIM)}
+    if not gone:
+        return
+    for workload in fleet.workloads:
+        for pod_set in workload.pod_sets:
+            for index, volume in enumerate(pod_set.spec.get("volumes") or []):
+                claim = text(volume, "persistentVolumeClaim", "claimName")
+                old = gone.get((workload.document.namespace, claim))
+                if old is not None:
+                    path = ("spec", "volumes", index, "persistentVolumeClaim", "claimName")
+                    document, where = pod_set.at(path)
+                    message = f'claim "{claim}" is removed by this change, and {workload.kind} still mounts it'
+                    related = (("the removed claim", old, ("metadata", "name")),)
+                    yield Issue(document, where, message, "keep the claim, or mount another", None, related)
+
+
+@rule("change-strands-workload", severity="error", family=FAMILY, baseline=True)
+def strands_workload(fleet: Fleet) -> Iterator[Issue]:
+    """After the change a workload can never be admitted; before it could.
+
+    Why: Less quota, a lower limit, a flavor less: what was only a wait becomes for ever. The workload's own manifest
+    may not have changed at all.
+    Fix: Keep enough quota, or make the workload smaller in the same change.
+    Baseline:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ResourceFlavor
+        metadata: {name: h100}
+        spec: {}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpus}
+        spec:
+          namespaceSelector: {}
+          resourceGroups:
+          - coveredResources: [nvidia.com/gpu]
+            flavors: [{name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: "16"}]}]
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: train, namespace: team-a}
+        spec: {clusterQueue: gpus}
+    Bad:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ResourceFlavor
+        metadata: {name: h100}
+        spec: {}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpus}
+        spec:
+          namespaceSelector: {}
+          resourceGroups:
+          - coveredResources: [nvidia.com/gpu]
+            flavors: [{name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: "8"}]}]
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: train, namespace: team-a}
+        spec: {clusterQueue: gpus}
+        ---
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: sft, namespace: team-a, labels: {kueue.x-k8s.io/queue-name: train}}
+        spec:
+          parallelism: 2
+          completions: 2
+          template:
+            spec:
+              restartPolicy: Never
+              containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "8"}}}]
+    Good:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpus}
+        spec: {namespaceSelector: {}}
+    """
+    if fleet.baseline is None:
+        return
+    earlier = {found.workload.document.identity: found for found in feasibilities(fleet.baseline)}
+    for found in feasibilities(fleet):
+        before = earlier.get(found.workload.document.identity)
+        if found.verdict == "never" and before is not None and before.verdict != "never":
+            document = found.workload.document
+            message = f'{document.kind} "{document.name}" could be admitted before this change, and never can after it'
+            fix = "keep the quota it needs, or make the run smaller in the same change"
+            yield Issue(document, ("metadata", "name"), message, fix)
