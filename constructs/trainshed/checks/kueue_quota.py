@@ -184,8 +184,8 @@ def never_admitted(fleet: Fleet) -> Iterator[Issue]:
         for blocked in answer.blocked:
             if any(refusal.reason == "quota" for refusal in blocked.refusals):
                 yield _beyond(answer, blocked)
-        for resource, asked, reach in answer.exceeded:
-            yield _sum_beyond(answer, resource, asked, reach)
+        if answer.exceeded:
+            yield _sum_beyond(answer)
 
 
 def _beyond(answer: Feasibility, blocked: Blocked) -> Issue:
@@ -203,7 +203,14 @@ def _beyond(answer: Feasibility, blocked: Blocked) -> Issue:
     return Issue(document, where, message, fix, related=related)
 
 
-def _sum_beyond(answer: Feasibility, resource: str, asked: int, reach: int) -> Issue:
+def _sum_beyond(answer: Feasibility) -> Issue:
+    # With devices among them the finding speaks of those: that is the number people think in.
+    resource, asked, reach = next((one for one in answer.exceeded if "/" in one[0]), answer.exceeded[0])
+    others = "".join(
+        f"; of {name}, {shown(name, wanted)} against {shown(name, most)}"
+        for name, wanted, most in answer.exceeded
+        if name != resource
+    )
     pod_set = next(part.pod_sets[0] for part in answer.parts if part.requests.get(resource))
     path, _ = request_path(pod_set, resource)
     document, where = place_in(answer.workload, pod_set, path)
@@ -216,7 +223,7 @@ def _sum_beyond(answer: Feasibility, resource: str, asked: int, reach: int) -> I
     how = "; ".join(f"{flavor}: {reach_text(answer.queue, (flavor, resource))}" for flavor in flavors[:4])
     message = (
         f"is never admitted: needs {shown(resource, asked)} of {resource} ({summands}), ClusterQueue "
-        f"{answer.queue.name} can reach a quota of {shown(resource, reach)} ({how})"
+        f"{answer.queue.name} can reach a quota of {shown(resource, reach)} ({how}){others}"
     )
     fix = "ask for less, or raise the ClusterQueue's nominalQuota or what it may borrow"
     related = (("the ClusterQueue", answer.queue.doc, answer.queue.covered[resource].path),)

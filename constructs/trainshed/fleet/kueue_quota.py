@@ -32,12 +32,10 @@ def shown(resource: str, amount: int) -> str:
     if resource == "cpu":
         return str(Quantity(f"{amount}m"))
     if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
-        for suffix, size in _BINARY:
-            if amount and amount % size == 0:
-                return f"{amount // size}{suffix}"
-        if amount >= 1 << 30 and amount % 1000:
-            return f"{amount / (1 << 30):.1f}Gi"
-        return str(Quantity(amount))
+        forms = [f"{amount // size}{suffix}" for suffix, size in _BINARY if amount and amount % size == 0]
+        forms.append(str(Quantity(amount)))
+        best = min(forms, key=len)
+        return best if len(best) < 9 else f"{amount / (1 << 30):.1f}Gi"
     return str(amount)
 
 
