@@ -1,0 +1,88 @@
+"""What Pod Security levels refuse in a pod (kubernetes v1.36, `staging/src/k8s.io/pod-security-admission/policy`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from trainshed.checks.pods import containers, named
+from trainshed.fleet.access import Node, dig, items, mappings
+from trainshed.fleet.paths import Path
+from trainshed.fleet.workload import PodSet
+
+LEVELS: Final = ("privileged", "baseline", "restricted")
+Violation = tuple[Path, str, str]
+
+_BASELINE_CAPABILITIES: Final = frozenset(
+    "AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE SETFCAP SETGID SETPCAP SETUID "
+    "SYS_CHROOT".split()
+)
+_RESTRICTED_VOLUMES: Final = frozenset(
+    "configMap csi downwardAPI emptyDir ephemeral image persistentVolumeClaim projected secret".split()
+)
+_HOST_NAMESPACES: Final = ("hostNetwork", "hostPID", "hostIPC")
+
+
+def violations(level: str, pod_set: PodSet) -> Iterator[Violation]:
+    """(path in the template, what is wrong, what would be right) for each field that `level` refuses."""
+    if level in ("baseline", "restricted"):
+        yield from _baseline(pod_set)
+    if level == "restricted":
+        yield from _restricted(pod_set)
+
+
+def _baseline(pod_set: PodSet) -> Iterator[Violation]:
+    for field in _HOST_NAMESPACES:
+        if pod_set.spec.get(field) is True:
+            yield ("spec", field), f"{field} is true", f"remove {field}"
+    for index, volume in mappings(pod_set.spec, "volumes"):
+        if dig(volume, "hostPath") is not None:
+            yield ("spec", "volumes", index, "hostPath"), "a hostPath volume is used", "use another kind of volume"
+    for path, container in containers(pod_set):
+        context: Path = (*path, "securityContext")
+        if dig(container, "securityContext", "privileged") is True:
+            yield (*context, "privileged"), f"{named(container)} is privileged", "remove privileged"
+        for index, capability in enumerate(items(container, "securityContext", "capabilities", "add")):
+            if isinstance(capability, str) and capability not in _BASELINE_CAPABILITIES:
+                at = (*context, "capabilities", "add", index)
+                yield at, f"{named(container)} adds the capability {capability}", f"remove {capability}"
+        for index, port in mappings(container, "ports"):
+            if dig(port, "hostPort") not in (None, 0):
+                yield (*path, "ports", index, "hostPort"), f"{named(container)} uses a host port", "remove hostPort"
+
+
+def _restricted(pod_set: PodSet) -> Iterator[Violation]:
+    for index, volume in mappings(pod_set.spec, "volumes"):
+        sources = [key for key, value in volume.items() if key != "name" and value is not None]
+        if sources and sources[0] not in _RESTRICTED_VOLUMES and sources[0] != "hostPath":
+            at: Path = ("spec", "volumes", index)
+            yield at, f"a volume of the kind {sources[0]} is used", "use a claim, emptyDir, ConfigMap or Secret"
+    for path, container in containers(pod_set):
+        yield from _restricted_container(pod_set.spec, path, container)
+
+
+def _restricted_container(pod: Node, path: Path, container: Node) -> Iterator[Violation]:
+    context: Path = (*path, "securityContext")
+    name = named(container)
+    if dig(container, "securityContext", "allowPrivilegeEscalation") is not False:
+        yield context, f"{name} does not forbid privilege escalation", "write allowPrivilegeEscalation: false"
+    if _effective(pod, container, "runAsNonRoot") is not True:
+        yield context, f"{name} may run as root", "write runAsNonRoot: true"
+    if _effective(pod, container, "runAsUser") == 0:
+        yield context, f"{name} runs as user 0", "write another runAsUser, such as 10001"
+    profile = dig(container, "securityContext", "seccompProfile", "type") or dig(
+        pod, "securityContext", "seccompProfile", "type"
+    )
+    if profile not in ("RuntimeDefault", "Localhost"):
+        yield context, f"{name} has no seccomp profile", "write seccompProfile: {type: RuntimeDefault}"
+    if "ALL" not in items(container, "securityContext", "capabilities", "drop"):
+        yield context, f"{name} does not drop all capabilities", "write capabilities: {drop: [ALL]}"
+    for index, capability in enumerate(items(container, "securityContext", "capabilities", "add")):
+        if capability in _BASELINE_CAPABILITIES and capability != "NET_BIND_SERVICE":
+            at = (*context, "capabilities", "add", index)
+            yield at, f"{name} adds the capability {capability}", f"remove {capability}"
+
+
+def _effective(pod: Node, container: Node, field: str) -> object:
+    own = dig(container, "securityContext", field)
+    return own if own is not None else dig(pod, "securityContext", field)
