@@ -14,11 +14,34 @@ LEVELS: Final = ("privileged", "baseline", "restricted")
 Violation = tuple[Path, str, str]
 
 _BASELINE_CAPABILITIES: Final = frozenset(
-    "AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE SETFCAP SETGID SETPCAP SETUID "
-    "SYS_CHROOT".split()
+    [
+        "AUDIT_WRITE",
+        "CHOWN",
+        "DAC_OVERRIDE",
+        "FOWNER",
+        "FSETID",
+        "KILL",
+        "MKNOD",
+        "NET_BIND_SERVICE",
+        "SETFCAP",
+        "SETGID",
+        "SETPCAP",
+        "SETUID",
+        "SYS_CHROOT",
+    ]
 )
 _RESTRICTED_VOLUMES: Final = frozenset(
-    "configMap csi downwardAPI emptyDir ephemeral image persistentVolumeClaim projected secret".split()
+    [
+        "configMap",
+        "csi",
+        "downwardAPI",
+        "emptyDir",
+        "ephemeral",
+        "image",
+        "persistentVolumeClaim",
+        "projected",
+        "secret",
+    ]
 )
 _HOST_NAMESPACES: Final = ("hostNetwork", "hostPID", "hostIPC")
 
