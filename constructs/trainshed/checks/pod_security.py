@@ -13,36 +13,14 @@ from trainshed.fleet.workload import PodSet
 LEVELS: Final = ("privileged", "baseline", "restricted")
 Violation = tuple[Path, str, str]
 
-_BASELINE_CAPABILITIES: Final = frozenset(
-    [
-        "AUDIT_WRITE",
-        "CHOWN",
-        "DAC_OVERRIDE",
-        "FOWNER",
-        "FSETID",
-        "KILL",
-        "MKNOD",
-        "NET_BIND_SERVICE",
-        "SETFCAP",
-        "SETGID",
-        "SETPCAP",
-        "SETUID",
-        "SYS_CHROOT",
-    ]
-)
-_RESTRICTED_VOLUMES: Final = frozenset(
-    [
-        "configMap",
-        "csi",
-        "downwardAPI",
-        "emptyDir",
-        "ephemeral",
-        "image",
-        "persistentVolumeClaim",
-        "projected",
-        "secret",
-    ]
-)
+_BASELINE_CAPABILITIES: Final = frozenset({
+    "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP",
+    "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
+})  # fmt: skip
+_RESTRICTED_VOLUMES: Final = frozenset({
+    "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected",
+    "secret",
+})  # fmt: skip
 _HOST_NAMESPACES: Final = ("hostNetwork", "hostPID", "hostIPC")
 
 
