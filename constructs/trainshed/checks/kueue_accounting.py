@@ -58,6 +58,30 @@ def only_by_borrowing(fleet: Fleet) -> Iterator[Issue]:
             spec:
               restartPolicy: Never
               containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "12"}}}]
+
+    Good:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: team-a}
+        spec:
+          namespaceSelector: {}
+          resourceGroups:
+          - coveredResources: [cpu]
+            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "16"}]}]
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: train, namespace: aurora}
+        spec: {clusterQueue: team-a}
+        ---
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
+        spec:
+          template:
+            spec:
+              restartPolicy: Never
+              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "12"}}}]
     """
     for answer in feasibilities(fleet):
         if answer.verdict != "borrowing":
@@ -67,7 +91,9 @@ def only_by_borrowing(fleet: Fleet) -> Iterator[Issue]:
         pod_set = answer.workload.pod_sets[0]
         document, where = place_in(answer.workload, pod_set, request_path(pod_set, key[1])[0])
         message = f"runs only while others leave quota idle: {answer.arithmetic(key, amount)}"
-        yield Issue(document, where, message, "", related=(("the ClusterQueue", queue.doc, queue.quotas[key].path),))
+        yield Issue(
+            document, where, message, "", related=(("the ClusterQueue", queue.doc, queue.covered[key[1]].path),)
+        )
 
 
 @rule("kueue-no-covered-request", severity="warning", family=_FAMILY, targets=("kueue",))

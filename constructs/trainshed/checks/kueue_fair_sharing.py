@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trainshed.checks.kueue_versions import fixed_in, release
+from trainshed.checks.kueue_versions import fixed_in, kueue_release
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import dig
 from trainshed.fleet.kueue_tree import amount
@@ -149,7 +149,7 @@ def zero_weight_first(fleet: Fleet) -> Iterator[Issue]:
         metadata: {name: scavenge, namespace: aurora}
         spec: {clusterQueue: gpu, fairSharing: {weight: "0.01"}}
     """
-    fixed = fixed_in(release(fleet.target.kueue), ((0, 18, 5), (0, 19, 1)), (0, 20))
+    fixed = fixed_in(kueue_release(fleet), ((0, 18, 5), (0, 19, 1)), (0, 20))
     for local in fleet.kueue.local_queues.values():
         weight = dig(local.document.manifest, "spec", "fairSharing", "weight")
         queue = fleet.kueue.cluster_queues.get(local.cluster_queue)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from trainshed.checks.kueue_common import managed_workloads, queue_path
+from trainshed.checks.kueue_versions import kueue_release
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import dig, items, text
 from trainshed.fleet.kueue_config import FRAMEWORKS, KueueConfig
@@ -214,7 +215,7 @@ def manager_config(fleet: Fleet) -> Iterator[Issue]:
     config = fleet.kueue.config
     if config.document is None:
         return
-    for message, fix in _config_faults(config, _release(fleet.target.kueue)):
+    for message, fix in _config_faults(config, kueue_release(fleet)):
         yield Issue(config.document, config.path, message, fix)
 
 
@@ -243,7 +244,3 @@ def _config_faults(config: KueueConfig, release: tuple[int, ...]) -> Iterator[tu
     for name in items(data, "integrations", "frameworks"):
         if isinstance(name, str) and name not in known:
             yield f'integrations.frameworks lists "{name}", which is no integration of Kueue', "leave it out"
-
-
-def _release(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())

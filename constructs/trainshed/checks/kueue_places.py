@@ -89,7 +89,7 @@ def _walk(document: Document, node: Any, path: Path, queue_path: Path | None, de
     if pod:
         return
     for key, value in node.items():
-        if key in _WAYS or key.endswith("ReplicaSpecs"):
+        if key in _WAYS or str(key).endswith("ReplicaSpecs"):
             yield from _children(document, value, (*path, key), queue_path, depth)
 
 

@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.kueue_common import managed_workloads, place_in, queue_path, queued
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.access import strings
+from trainshed.fleet.access import mappings, strings, text
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
+
+_TAG: Final = re.compile(r"v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})")
 
 
 def release(version: str) -> tuple[int, ...]:
     """`0.19.2` as (0, 19, 2)."""
     return tuple(int(part) for part in version.split(".") if part.isascii() and part.isdigit())
+
+
+def shown(version: tuple[int, ...]) -> str:
+    """(0, 19, 2) as `0.19.2`."""
+    return ".".join(map(str, version))
+
+
+def kueue_release(fleet: Fleet) -> tuple[int, ...]:
+    """Kueue's release: of the manager in the input, else the target's."""
+    return _deployed(fleet, "kueue") or release(fleet.target.kueue)
+
+
+def trainer_release(fleet: Fleet) -> tuple[int, ...]:
+    """Trainer's release: of the manager in the input, else the target's."""
+    return _deployed(fleet, "trainer-controller-manager") or release(fleet.target.trainer)
+
+
+def _deployed(fleet: Fleet, image_name: str) -> tuple[int, ...]:
+    """The version tag of the one image of this name that Deployments run; empty for none, or for several."""
+    found: set[tuple[int, ...]] = set()
+    for document in fleet.of(("apps", "Deployment")):
+        if "controller-manager" not in document.name:
+            continue
+        for _, container in mappings(document.manifest, "spec", "template", "spec", "containers"):
+            repository, colon, tag = text(container, "image").partition("@")[0].rpartition(":")
+            if colon and repository.rpartition("/")[2] == image_name and (version := _TAG.fullmatch(tag)):
+                found.add(tuple(int(part) for part in version.groups()))
+    return found.pop() if len(found) == 1 else ()
 
 
 def fixed_in(version: tuple[int, ...], fixes: tuple[tuple[int, ...], ...], since: tuple[int, ...]) -> bool:
@@ -31,8 +62,100 @@ def selector_key_of_other_flavor(fleet: Fleet) -> Iterator[Issue]:
     refused. Later ones use each flavor's own labels only. Reported for targets with the old behaviour.
 
     Fix: Run a newer Kueue, or declare the label on every flavor.
+
+    Bad:
+        apiVersion: apps/v1
+        kind: Deployment
+        metadata: {name: kueue-controller-manager, namespace: system}
+        spec:
+          selector: {matchLabels: {app: manager}}
+          template:
+            metadata: {labels: {app: manager}}
+            spec: {containers: [{name: manager, image: "registry.k8s.io/kueue/kueue:v0.18.1"}]}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ResourceFlavor
+        metadata: {name: general}
+        spec: {nodeLabels: {example.com/gpu: h100}}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ResourceFlavor
+        metadata: {name: pinned}
+        spec: {nodeLabels: {example.com/zone: a}}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpu}
+        spec:
+          namespaceSelector: {}
+          resourceGroups:
+          - coveredResources: [cpu]
+            flavors:
+            - {name: general, resources: [{name: cpu, nominalQuota: "8"}]}
+            - {name: pinned, resources: [{name: cpu, nominalQuota: "8"}]}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: train, namespace: aurora}
+        spec: {clusterQueue: gpu}
+        ---
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
+        spec:
+          template:
+            spec:
+              restartPolicy: Never
+              nodeSelector: {example.com/zone: a}
+              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "1"}}}]
+
+    Good:
+        apiVersion: apps/v1
+        kind: Deployment
+        metadata: {name: kueue-controller-manager, namespace: system}
+        spec:
+          selector: {matchLabels: {app: manager}}
+          template:
+            metadata: {labels: {app: manager}}
+            spec: {containers: [{name: manager, image: "registry.k8s.io/kueue/kueue:v0.18.2"}]}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ResourceFlavor
+        metadata: {name: general}
+        spec: {nodeLabels: {example.com/gpu: h100}}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ResourceFlavor
+        metadata: {name: pinned}
+        spec: {nodeLabels: {example.com/zone: a}}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpu}
+        spec:
+          namespaceSelector: {}
+          resourceGroups:
+          - coveredResources: [cpu]
+            flavors:
+            - {name: general, resources: [{name: cpu, nominalQuota: "8"}]}
+            - {name: pinned, resources: [{name: cpu, nominalQuota: "8"}]}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: train, namespace: aurora}
+        spec: {clusterQueue: gpu}
+        ---
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
+        spec:
+          template:
+            spec:
+              restartPolicy: Never
+              nodeSelector: {example.com/zone: a}
+              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "1"}}}]
     """
-    version = release(fleet.target.kueue)
+    version = kueue_release(fleet)
     if fixed_in(version, ((0, 17, 6), (0, 18, 2)), (0, 19)):
         return
     flavors = fleet.kueue.flavors
@@ -45,7 +168,7 @@ def selector_key_of_other_flavor(fleet: Fleet) -> Iterator[Issue]:
                     if without and len(without) < len(known):
                         document, path = place_in(workload, pod_set, ("spec", "nodeSelector", key))
                         message = (
-                            f"nodeSelector {key} is declared by some flavors only: Kueue {fleet.target.kueue} refuses "
+                            f"nodeSelector {key} is declared by some flavors only: Kueue {shown(version)} refuses "
                             f"flavor {', '.join(without[:3])} for it"
                         )
                         yield Issue(document, path, message, "declare the label on every flavor, or upgrade Kueue")
@@ -60,13 +183,43 @@ def trainer_version_pair(fleet: Fleet) -> Iterator[Issue]:
     wrong pair admitted TrainJobs do not start (kubernetes-sigs/kueue#11931, #14722).
 
     Fix: Run Kueue 0.17 or newer with Trainer 2.2 or newer, or Kueue 0.14 to 0.16 with Trainer 2.1.
+
+    Bad:
+        apiVersion: apps/v1
+        kind: Deployment
+        metadata: {name: kueue-controller-manager, namespace: system}
+        spec:
+          selector: {matchLabels: {app: manager}}
+          template:
+            metadata: {labels: {app: manager}}
+            spec: {containers: [{name: manager, image: "registry.k8s.io/kueue/kueue:v0.16.4"}]}
+        ---
+        apiVersion: trainer.kubeflow.org/v1alpha1
+        kind: TrainJob
+        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
+        spec: {runtimeRef: {name: torch}}
+
+    Good:
+        apiVersion: apps/v1
+        kind: Deployment
+        metadata: {name: kueue-controller-manager, namespace: system}
+        spec:
+          selector: {matchLabels: {app: manager}}
+          template:
+            metadata: {labels: {app: manager}}
+            spec: {containers: [{name: manager, image: "registry.k8s.io/kueue/kueue:v0.19.2"}]}
+        ---
+        apiVersion: trainer.kubeflow.org/v1alpha1
+        kind: TrainJob
+        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
+        spec: {runtimeRef: {name: torch}}
     """
-    kueue, trainer = release(fleet.target.kueue), release(fleet.target.trainer)
+    kueue, trainer = kueue_release(fleet), trainer_release(fleet)
     if (kueue >= (0, 17)) == (trainer >= (2, 2)):
         return
     for workload in managed_workloads(fleet):
         if workload.kind == "TrainJob" and workload.queue_name:
-            message = f"Kueue {fleet.target.kueue} does not go with Trainer {fleet.target.trainer}: the TrainJob is "
+            message = f"Kueue {shown(kueue)} does not go with Trainer {shown(trainer)}: the TrainJob is "
             message += "admitted and does not start"
             fix = "run Kueue 0.17 or newer with Trainer 2.2 or newer"
             yield Issue(workload.document, queue_path(workload), message, fix)
