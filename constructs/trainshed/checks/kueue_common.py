@@ -9,7 +9,7 @@ from trainshed.faults import nearest
 from trainshed.fleet.access import dig, mapping
 from trainshed.fleet.document import Document
 from trainshed.fleet.finding import Severity
-from trainshed.fleet.kueue_feasibility import local_queue_of, managed
+from trainshed.fleet.kueue_feasibility import local_queue_of, managed_workloads
 from trainshed.fleet.kueue_tree import KUEUE, ClusterQueueNode, LocalQueueNode
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workload import PodSet, Workload
@@ -20,10 +20,22 @@ if TYPE_CHECKING:
 QUEUE_NAME: Final = f"{KUEUE}/queue-name"
 PRIORITY_CLASS: Final = f"{KUEUE}/priority-class"
 
-
-def managed_workloads(fleet: Fleet) -> Iterator[Workload]:
-    """The workloads of kinds that Kueue queues, without those that another object made."""
-    return (workload for workload in fleet.workloads if managed(workload))
+__all__ = [
+    "PRIORITY_CLASS",
+    "QUEUE_NAME",
+    "container_name",
+    "depends",
+    "elsewhere",
+    "managed_workloads",
+    "named",
+    "place_in",
+    "platform",
+    "proposal",
+    "queue_path",
+    "queued",
+    "request_path",
+    "sure",
+]
 
 
 def queued(fleet: Fleet) -> Iterator[tuple[Workload, LocalQueueNode, ClusterQueueNode]]:
@@ -43,12 +55,7 @@ def queue_path(workload: Workload) -> Path:
 
 def named(document: Document) -> str:
     """An object for a sentence: `Job aurora/tokenise`, `ClusterQueue gpu`."""
-    return f"{document.kind} {document.namespace}/{document.name}" if document.namespace else str_name(document)
-
-
-def str_name(document: Document) -> str:
-    """Kind and name."""
-    return f"{document.kind} {document.name}"
+    return f"{document.kind} {document.namespace + '/' if document.namespace else ''}{document.name}"
 
 
 def place_in(workload: Workload, pod_set: PodSet, path: Path) -> tuple[Document, Path]:

@@ -31,7 +31,16 @@ _POD_BASED = frozenset({"Deployment", "StatefulSet", "LeaderWorkerSet"})
 _ANNOTATION_ONLY = frozenset({*OBJECT_ANNOTATIONS, *TEMPLATE_ANNOTATIONS, *POD_ANNOTATIONS})
 
 
-def _blocks(fleet: Fleet) -> Iterator[tuple[Workload, list[Metadata]]]:
+def _blocks(fleet: Fleet) -> list[tuple[Workload, list[Metadata]]]:
+    memo = fleet.kueue.memo
+    if "metadata" not in memo:
+        memo["metadata"] = list(_marked(fleet))
+    found: list[tuple[Workload, list[Metadata]]] = memo["metadata"]
+    return found
+
+
+def _marked(fleet: Fleet) -> Iterator[tuple[Workload, list[Metadata]]]:
+    """The metadata of every workload with any key of Kueue."""
     for workload in managed_workloads(fleet):
         own = workload.labels_path[:-1]
         for member in workload.members:

@@ -65,8 +65,10 @@ def local_queue_missing(fleet: Fleet) -> Iterator[Issue]:
 
 def _has_queue(fleet: Fleet, workload: Workload) -> bool:
     name = workload.queue_name
-    queues = fleet.kueue.queues_named(name)
-    if any(workload.namespace is None or queue.namespace in ("", workload.namespace) for queue in queues):
+    known = fleet.kueue.local_queues
+    if (workload.namespace or "", name) in known or ("", name) in known:
+        return True
+    if workload.namespace is None and fleet.kueue.queues_named(name):
         return True
     return fleet.find(KUEUE, "LocalQueue", workload.namespace, name) is not None
 

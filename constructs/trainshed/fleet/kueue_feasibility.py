@@ -141,12 +141,21 @@ def feasibility(fleet: Fleet, workload: Workload) -> Feasibility | None:
 
 def feasibilities(fleet: Fleet) -> list[Feasibility]:
     """The answers for all queued workloads of the fleet whose queues are in the input; worked out once."""
-    tree = fleet.kueue
-    if tree.answers is None:
-        queued = (workload for workload in fleet.workloads if managed(workload))
-        tree.answers = [answer for workload in queued if (answer := feasibility(fleet, workload)) is not None]
-    answers: list[Feasibility] = tree.answers
+    memo = fleet.kueue.memo
+    if "feasibilities" not in memo:
+        queued = managed_workloads(fleet)
+        memo["feasibilities"] = [found for one in queued if (found := feasibility(fleet, one)) is not None]
+    answers: list[Feasibility] = memo["feasibilities"]
     return answers
+
+
+def managed_workloads(fleet: Fleet) -> list[Workload]:
+    """The workloads of kinds that Kueue queues, without those that another object made."""
+    memo = fleet.kueue.memo
+    if "managed" not in memo:
+        memo["managed"] = [workload for workload in fleet.workloads if managed(workload)]
+    found: list[Workload] = memo["managed"]
+    return found
 
 
 def managed(workload: Workload) -> bool:
@@ -234,6 +243,8 @@ class _Assigner:
         known = [tree.flavors[name] for name in flavors if name in tree.flavors]
         self.all_topology = bool(known) and len(known) == len(flavors) and all(flavor.topology for flavor in known)
         self.topology_known = len(known) == len(flavors)
+        #: Whether pod sets that fit one by one did not all find a flavor together.
+        self.spilled = False
 
     def run(self) -> None:
         """Fills in the answer."""
@@ -254,7 +265,7 @@ class _Assigner:
                 groups.setdefault(id(covered[name]), []).append(name)
             for names in groups.values():
                 self._assign(part, covered[names[0]], names)
-        if not found.blocked and not found.uncovered:
+        if self.spilled and not found.blocked and not found.uncovered:
             self._sums(asked)
 
     def _assign(self, part: Part, group: ResourceGroup, names: list[str]) -> None:
@@ -274,6 +285,7 @@ class _Assigner:
                 refusals.append(refusal)
         if fallback:
             self.found.complete = False
+            self.spilled = True
         else:
             self.found.blocked.append(Blocked(part, group, refusals))
 

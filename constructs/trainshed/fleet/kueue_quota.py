@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
@@ -23,8 +24,12 @@ _BINARY = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 
 def counted(resource: str, amount: Quantity) -> int:
     """The amount in Kueue's unit: millicores of cpu, whole units of anything else, rounded up."""
-    value = amount.value * 1000 if resource == "cpu" else amount.value
-    return math.ceil(value)
+    return _counted(1000 if resource == "cpu" else 1, amount)
+
+
+@lru_cache(maxsize=1 << 13)
+def _counted(scale: int, amount: Quantity) -> int:
+    return math.ceil(amount.value * scale)
 
 
 def shown(resource: str, amount: int) -> str:
@@ -65,6 +70,7 @@ class QuotaNode:
     weight: Fraction = Fraction(1)
     dropped: bool = False
     _subtree: dict[FlavorResource, int] | None = field(default=None, repr=False)
+    _potential: dict[FlavorResource, int] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}>"
@@ -121,6 +127,11 @@ class QuotaNode:
 
     def potential(self, key: FlavorResource) -> int:
         """The most the node could ever use while everybody else is idle."""
+        if key not in self._potential:
+            self._potential[key] = self._reach(key)
+        return self._potential[key]
+
+    def _reach(self, key: FlavorResource) -> int:
         reach = 0
         for node in reversed([self, *self.ancestors]):
             subtree = node.subtree_quota(key)

@@ -104,8 +104,8 @@ class KueueTree:
     """Everything of Kueue in one fleet, by name."""
 
     def __init__(self, fleet: Fleet) -> None:
-        #: What `kueue_feasibility.feasibilities` has worked out.
-        self.answers: list[Any] | None = None
+        #: What has been worked out once for all rules.
+        self.memo: dict[str, Any] = {}
         self.config: KueueConfig = kueue_config(fleet)
         self.flavors: dict[str, Flavor] = {}
         self.cohorts: dict[str, QuotaNode] = {}
