@@ -80,6 +80,24 @@ def test_every_cluster_is_judged() -> None:
     assert [fault.object for fault in caught.value.faults] == ['Unruly "one"', 'Unruly "two"']
 
 
+def test_a_component_that_cannot_be_rendered_does_not_hide_the_others() -> None:
+    class Broken(Component):
+        def render(self) -> Iterable[KubernetesObject]:
+            raise LookupError("no such recipe")
+
+    cluster = Cluster(App(), "one")
+    Broken(cluster, "a")
+    Unruly(cluster, "b")
+    Note(cluster, "not a name")
+    messages = [text.split("; ")[0] for text in told(cluster)]
+    assert messages == [
+        'Broken "a": LookupError: no such recipe',
+        'Unruly "b": is unruly',
+        'Note "not a name", metadata.name: "not a name" is not a DNS-1123 subdomain: lower-case letters, digits, "-" '
+        'and ".", alphanumeric at both ends',
+    ]
+
+
 def test_half_a_cluster_is_judged_by_what_it_said_itself() -> None:
     class Half(Cluster):
         def __init__(self, app: App) -> None:

@@ -17,6 +17,7 @@ from trainshed.api.explain import faults_of
 from trainshed.faults import Fault, Faults, Place
 from trainshed.gitops import waves
 from trainshed.gitops.component import Component, calling_place, cluster_of, path_of
+from trainshed.gitops.failures import faults_from_exception
 from trainshed.gitops.names import ARGOCD, PLATFORM
 
 if TYPE_CHECKING:
@@ -90,6 +91,11 @@ class Application(Chart):
                 made = list(component.render())
             except ValidationError as error:
                 self.cluster.faults.extend(faults_of(error, object=component.title, place=component.place, python=True))
+                continue
+            except Exception as error:
+                self.cluster.faults.extend(
+                    fault.at(component.place, component.title) for fault in faults_from_exception(error)
+                )
                 continue
             for item in made:
                 yield Rendered(finished(item), component.path, component.place)
