@@ -32,7 +32,7 @@ _SHARED: Final = re.compile(
 
 @rule("kueue-pod-group-count", severity="error", family=_FAMILY, targets=("kueue",))
 def pod_group_count(fleet: Fleet) -> Iterator[Issue]:
-    """A pod group's announced size is missing, no number, or not the number of its pods.
+    """A pod group's announced size is missing, no number, or not the number of its pods; or its pods differ in queue.
 
     Why: Kueue makes the Workload of a pod group only when all announced pods exist: with more announced than there are
     the pods stay gated for ever, with fewer the surplus is removed. Name and total count come together.
@@ -72,6 +72,13 @@ def pod_group_count(fleet: Fleet) -> Iterator[Issue]:
 
 def _group(workload: Workload, name: str) -> Iterator[Issue]:
     pods = len(workload.members)
+    queues = {strings(member.manifest, "metadata", "labels").get(QUEUE_NAME, "") for member in workload.members}
+    if len(queues) > 1:
+        names = ", ".join(sorted(queue or "none" for queue in queues))
+        message = f'pods of pod group "{name}" name different queues ({names}): a group is one workload of one queue'
+        yield Issue(
+            workload.document, ("metadata", "labels", QUEUE_NAME), message, "write one queue-name on all of them"
+        )
     for member in workload.members:
         labels, annotations = (
             strings(member.manifest, "metadata", "labels"),

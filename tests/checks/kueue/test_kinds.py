@@ -89,6 +89,25 @@ def test_a_node_selector_that_no_flavor_has(kind: str) -> None:
 
 
 @every_kind
+@pytest.mark.parametrize(
+    ("operator", "values", "expected"),
+    [
+        ("In", ["a100", "h200"], ["kueue-no-matching-flavor"]),
+        ("NotIn", ["h100"], ["kueue-no-matching-flavor"]),
+        ("DoesNotExist", [], ["kueue-no-matching-flavor"]),
+        ("In", ["a100", "h100"], []),
+        ("Exists", [], []),
+    ],
+)
+def test_a_required_node_affinity(kind: str, operator: str, values: list[str], expected: list[str]) -> None:
+    requirement = {"key": "example.com/gpu", "operator": operator, "values": values}
+    term = {"matchExpressions": [requirement]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    pod = template(affinity={"nodeAffinity": required})
+    assert codes(*platform(), queued(kind, pod)) == expected
+
+
+@every_kind
 def test_a_topology_request_without_a_topology_flavor(kind: str) -> None:
     pod = template(annotations={f"{KUEUE}/podset-required-topology": "example.com/rack"})
     assert codes(*platform(), queued(kind, pod)) == ["kueue-topology-not-supported"]

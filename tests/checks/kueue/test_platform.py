@@ -275,6 +275,11 @@ class TestPodGroups:
         del pods[0]["metadata"]["labels"][f"{KUEUE}/pod-group-name"]
         assert codes(*platform(), *pods) == ["kueue-pod-group-count"]
 
+    def test_one_queue_for_all(self) -> None:
+        pods = self.pods("sft-0", "sft-1", count="2")
+        pods[1]["metadata"]["labels"][QUEUE] = "other"
+        assert codes(*platform(), local_queue("other"), *pods) == ["kueue-pod-group-count"]
+
     def test_a_group_is_admitted_as_a_whole(self) -> None:
         names = [f"sft-{index}" for index in range(17)]
         found = codes(*platform(), *self.pods(*names, count="17"))
