@@ -197,8 +197,8 @@ def describer(config: Config, world: topology.World, spec: Spec, manifest: Manif
             tokenizer_sha256=manifest.tokenizer.sha256,
             torch=str(torch.__version__),
             trainer=__version__,
-            image_digest=os.environ.get("TRAINER_IMAGE_DIGEST"),
-            git_revision=os.environ.get("TRAINER_GIT_REVISION"),
+            image_digest=os.environ.get("TRAINSHED_IMAGE_DIGEST"),
+            git_revision=os.environ.get("TRAINSHED_GIT_REVISION"),
         )
 
     return describe

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,11 @@ from trainer import exits
 from trainer.config import Config
 from trainer.exits import Stop
 
+FROM_ENVIRONMENT = {"name": "TRAINSHED_RUN", "dir": "TRAINSHED_CHECKPOINT_DIR"}
+"""Keys of `[run]` that the rendered jobs give by environment; they hold where the configuration says nothing."""
 
-def load(file: str | Path | None, overrides: Iterable[str] = ()) -> Config:
+
+def load(file: str | Path | None, overrides: Iterable[str] = (), env: Mapping[str, str] = os.environ) -> Config:
     """The configuration of `file` (None: the defaults) with `overrides` (`section.key=value`) on top.
 
     Values of overrides are TOML; what is not TOML is a string. Raises `Stop` 78 for anything wrong in them.
@@ -23,6 +27,9 @@ def load(file: str | Path | None, overrides: Iterable[str] = ()) -> Config:
     values = _read(Path(file)) if file is not None else {}
     for override in overrides:
         _apply(values, override)
+    for key, variable in FROM_ENVIRONMENT.items():
+        if env.get(variable) and isinstance(values.setdefault("run", {}), dict):
+            values["run"].setdefault(key, env[variable])
     try:
         return Config.model_validate(values)
     except ValidationError as error:

@@ -23,11 +23,11 @@ from trainer.outcome import Outcome
 if TYPE_CHECKING:
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
-GRACE_VARIABLE = "TRAINER_GRACE_SECONDS"
+GRACE_VARIABLE = "TRAINSHED_GRACE_PERIOD"
 DEFAULT_GRACE_SECONDS = 30
 GRACE_MARGIN_SECONDS = 5
-SHUTDOWN_VARIABLE = "TRAINER_SHUTDOWN_SECONDS"
-MASTER_TIMEOUT_VARIABLE = "TRAINER_MASTER_TIMEOUT_SECONDS"
+SHUTDOWN_VARIABLE = "TRAINSHED_SHUTDOWN_SECONDS"
+MASTER_TIMEOUT_VARIABLE = "TRAINSHED_MASTER_TIMEOUT_SECONDS"
 DEFAULT_MASTER_TIMEOUT_SECONDS = 300.0
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
@@ -97,7 +97,7 @@ def _launch(arguments: list[str], folder: Path) -> Outcome:
     if hasattr(config, "shutdown_timeout"):
         config.shutdown_timeout = shutdown
     os.environ.setdefault("OMP_NUM_THREADS", str(topology.threads_per_process(config.nproc_per_node)))
-    os.environ["TRAINER_LAUNCHER_PID"] = str(os.getpid())
+    os.environ["TRAINSHED_LAUNCHER_PID"] = str(os.getpid())
     os.environ.setdefault("TORCH_NCCL_TRACE_BUFFER_SIZE", "2000")
     rendezvous.prepare(config, float(os.environ.get(MASTER_TIMEOUT_VARIABLE, DEFAULT_MASTER_TIMEOUT_SECONDS)))
     _heed_signals()

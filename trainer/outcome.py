@@ -10,8 +10,8 @@ from pathlib import Path
 
 from trainer import exits
 
-FOLDER_VARIABLE = "TRAINER_OUTCOME_DIR"
-MESSAGE_VARIABLE = "TRAINER_TERMINATION_LOG"
+FOLDER_VARIABLE = "TRAINSHED_OUTCOME_DIR"
+MESSAGE_VARIABLE = "TRAINSHED_TERMINATION_LOG"
 DEFAULT_MESSAGE_FILE = Path("/dev/termination-log")
 MESSAGE_LIMIT = 4096
 """Bytes the kubelet keeps of a termination message (Kubernetes, "Determine the Reason for Pod Failure")."""

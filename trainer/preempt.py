@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-SHUTDOWN_VARIABLE = "TRAINER_SHUTDOWN_SECONDS"
+SHUTDOWN_VARIABLE = "TRAINSHED_SHUTDOWN_SECONDS"
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 LAST_WORD_SECONDS = 1.0
 
@@ -71,7 +71,7 @@ def _read_shutdown() -> float | None:
 
 def follow_launcher() -> None:
     """Ask Linux for a SIGTERM when the launcher dies, so that a killed one leaves no orphans (as torchrun does)."""
-    launcher = os.environ.get("TRAINER_LAUNCHER_PID")
+    launcher = os.environ.get("TRAINSHED_LAUNCHER_PID")
     if not launcher or os.getppid() != int(launcher):
         return
     import ctypes

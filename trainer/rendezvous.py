@@ -74,7 +74,7 @@ def _create(parameters: RendezvousParameters) -> RendezvousHandler:
     handler = create_rdzv_handler(parameters)
     handler.__class__ = ClaimedStaticRendezvous
     assert isinstance(handler, ClaimedStaticRendezvous)
-    handler.owner = os.environ.get("TRAINER_NODE_NAME") or socket.gethostname()
+    handler.owner = os.environ.get("TRAINSHED_NODE_NAME") or socket.gethostname()
     return handler
 
 

@@ -27,7 +27,7 @@ logging.getLogger("c10d-NullHandler-dcp_logger").setLevel(logging.WARNING)  # tw
 def keep_signals(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The trainer takes over signals; give them back. No test inherits a launcher's variables."""
     before = {number: signal.getsignal(number) for number in HANDLED}
-    for name in [name for name in os.environ if name.startswith(("PET_", "TRAINER_", "TORCHELASTIC_"))]:
+    for name in [name for name in os.environ if name.startswith(("PET_", "TRAINSHED_", "TORCHELASTIC_"))]:
         monkeypatch.delenv(name)
     for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
         monkeypatch.delenv(name, raising=False)
@@ -117,12 +117,12 @@ def launch(tmp_path: Path) -> Iterator[Callable[..., Launched]]:
 
     def start(*arguments: str, **env: str) -> Launched:
         message = tmp_path / f"termination-{len(started)}"
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("PET_", "TRAINER_"))}
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("PET_", "TRAINSHED_"))}
         full = {
             **clean,
             "OMP_NUM_THREADS": "1",
             "PYTHONPATH": str(ROOT),
-            "TRAINER_TERMINATION_LOG": str(message),
+            "TRAINSHED_TERMINATION_LOG": str(message),
             **env,
         }
         process = subprocess.Popen(

@@ -87,3 +87,11 @@ def test_the_example_configs_are_valid(root: Path) -> None:
     assert files
     for file in files:
         config_load.load(file)
+
+
+def test_the_jobs_environment_fills_only_what_is_not_written(tmp_path: Path) -> None:
+    env = {"TRAINSHED_RUN": "llm-r1", "TRAINSHED_CHECKPOINT_DIR": "/ckpt/llm-r1"}
+    found = config_load.load(None, [], env).run
+    assert (found.name, found.dir) == ("llm-r1", "/ckpt/llm-r1")
+    assert config_load.load(None, ["run.dir=here"], env).run.dir == "here"
+    assert "run: " in refused("run = 3\n", tmp_path)

@@ -88,7 +88,7 @@ def test_ranks_that_ignore_the_signal_are_killed_within_the_grace_period(
     launch: Any, write: Write, wait_for: Any, tmp_path: Path
 ) -> None:
     body = "signal.signal(signal.SIGTERM, signal.SIG_IGN); open(f'up{rank}', 'w'); time.sleep(60)"
-    run = launch(write(body), TRAINER_GRACE_SECONDS="8")
+    run = launch(write(body), TRAINSHED_GRACE_PERIOD="8")
     wait_for(lambda: (tmp_path / "up0").exists())
     begin = time.monotonic()
     run.process.send_signal(signal.SIGTERM)
@@ -98,7 +98,7 @@ def test_ranks_that_ignore_the_signal_are_killed_within_the_grace_period(
 
 
 def test_a_signal_before_the_ranks_exist_is_a_preemption(launch: Any, write: Write, wait_for: Any) -> None:
-    env = pair(free_port(), 1, TRAINER_MASTER_TIMEOUT_SECONDS="60")
+    env = pair(free_port(), 1, TRAINSHED_MASTER_TIMEOUT_SECONDS="60")
     run = launch(write("pass"), **env)
     status = Path(f"/proc/{run.process.pid}/status")
 
@@ -115,7 +115,7 @@ def test_a_signal_before_the_ranks_exist_is_a_preemption(launch: Any, write: Wri
 
 def test_an_unreachable_master_is_69_within_the_deadline(launch: Any, write: Write) -> None:
     begin = time.monotonic()
-    run = launch(write("pass"), **pair(free_port(), 1, TRAINER_MASTER_TIMEOUT_SECONDS="2"))
+    run = launch(write("pass"), **pair(free_port(), 1, TRAINSHED_MASTER_TIMEOUT_SECONDS="2"))
     returned, output = run.end()
     assert returned == exits.UNHEALTHY, output
     assert "cannot be reached" in str(run.told()["reason"])
@@ -123,7 +123,7 @@ def test_an_unreachable_master_is_69_within_the_deadline(launch: Any, write: Wri
 
 
 def test_a_name_that_does_not_resolve_is_69_and_named(launch: Any, write: Write) -> None:
-    env = pair(free_port(), 1, PET_MASTER_ADDR="run-node-0-0.run.invalid", TRAINER_MASTER_TIMEOUT_SECONDS="2")
+    env = pair(free_port(), 1, PET_MASTER_ADDR="run-node-0-0.run.invalid", TRAINSHED_MASTER_TIMEOUT_SECONDS="2")
     run = launch(write("pass"), **env)
     returned, output = run.end()
     assert returned == exits.UNHEALTHY, output
@@ -131,7 +131,7 @@ def test_a_name_that_does_not_resolve_is_69_and_named(launch: Any, write: Write)
 
 
 def test_a_peer_that_never_comes_is_69(launch: Any, write: Write) -> None:
-    run = launch(write("pass"), **pair(free_port(), 0, TRAINER_MASTER_TIMEOUT_SECONDS="3"))
+    run = launch(write("pass"), **pair(free_port(), 0, TRAINSHED_MASTER_TIMEOUT_SECONDS="3"))
     returned, output = run.end()
     assert returned == exits.UNHEALTHY, output
 
@@ -149,10 +149,10 @@ def test_two_hosts_with_one_node_rank_are_refused(launch: Any, write: Write) -> 
     port = free_port()
     ranks = write("time.sleep(30)")
     first = launch(
-        ranks, **pair(port, 0, PET_NNODES="3", TRAINER_NODE_NAME="host-a", TRAINER_MASTER_TIMEOUT_SECONDS="20")
+        ranks, **pair(port, 0, PET_NNODES="3", TRAINSHED_NODE_NAME="host-a", TRAINSHED_MASTER_TIMEOUT_SECONDS="20")
     )
     twins = [
-        launch(ranks, **pair(port, 1, PET_NNODES="3", TRAINER_NODE_NAME=name, TRAINER_MASTER_TIMEOUT_SECONDS="20"))
+        launch(ranks, **pair(port, 1, PET_NNODES="3", TRAINSHED_NODE_NAME=name, TRAINSHED_MASTER_TIMEOUT_SECONDS="20"))
         for name in ("host-b", "host-c")
     ]
     deadline = time.monotonic() + 40
@@ -184,11 +184,11 @@ def test_a_second_master_on_one_host_is_told_the_port_is_taken(launch: Any, writ
         (["x.py"], {"PET_NPROC_PER_NODE": "gpu"}, 78, "Cuda is not available"),
         (
             ["x.py"],
-            {"TRAINER_GRACE_SECONDS": "30", "PET_SHUTDOWN_TIMEOUT": "30"},
+            {"TRAINSHED_GRACE_PERIOD": "30", "PET_SHUTDOWN_TIMEOUT": "30"},
             78,
             "does not fit in the grace period",
         ),
-        (["x.py"], {"TRAINER_GRACE_SECONDS": "soon"}, 78, "TRAINER_GRACE_SECONDS='soon'"),
+        (["x.py"], {"TRAINSHED_GRACE_PERIOD": "soon"}, 78, "TRAINSHED_GRACE_PERIOD='soon'"),
     ],
 )
 def test_what_the_launcher_refuses(
@@ -212,7 +212,7 @@ def test_options_of_the_script_are_left_alone(launch: Any, write: Write) -> None
 
 def test_the_shutdown_timeout_follows_the_grace_period(monkeypatch: pytest.MonkeyPatch) -> None:
     assert launch.shutdown_seconds() == 25
-    monkeypatch.setenv("TRAINER_GRACE_SECONDS", "120")
+    monkeypatch.setenv("TRAINSHED_GRACE_PERIOD", "120")
     assert launch.shutdown_seconds() == 115
     monkeypatch.setenv("PET_SHUTDOWN_TIMEOUT", "60")
     assert launch.shutdown_seconds() == 60

@@ -28,7 +28,7 @@ def nodes(launch: Any, script: str, settings: Any) -> Callable[..., list[Any]]:
             "PET_NPROC_PER_NODE": "1",
             "PET_MASTER_ADDR": "localhost",
             "PET_MASTER_PORT": port,
-            "TRAINER_GRACE_SECONDS": "30",
+            "TRAINSHED_GRACE_PERIOD": "30",
         }
         arguments = settings(name, **{"run__steps": 60, **overrides})
         return [launch(script, *arguments, **env, PET_NODE_RANK=str(rank)) for rank in (1, 0)][::-1]

@@ -228,7 +228,7 @@ def test_an_unsaved_preemption_when_the_volume_is_too_slow(
         "os.fsync = fsync\n"
     )
     root = Path(__file__).resolve().parents[2]
-    env = {"PYTHONPATH": f"{tmp_path / 'slow'}:{root}", "TRAINER_GRACE_SECONDS": "10"}
+    env = {"PYTHONPATH": f"{tmp_path / 'slow'}:{root}", "TRAINSHED_GRACE_PERIOD": "10"}
     run = two(run__steps=100_000, env=env)
     wait_for(step_reached(events, "run", 3))
     (tmp_path / "slow.now").touch()
@@ -257,7 +257,7 @@ def test_plain_torchrun_can_start_the_script(settings: Any, script: str, tmp_pat
 def test_sigterm_during_compilation_does_not_wait_for_it(two: Any, events: Any, wait_for: Any, tmp_path: Path) -> None:
     if shutil.which("gcc") is None and shutil.which("g++") is None:
         pytest.skip("no C++ compiler, which torch.compile needs on a CPU")
-    env = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache"), "TRAINER_GRACE_SECONDS": "60"}
+    env = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache"), "TRAINSHED_GRACE_PERIOD": "60"}
     run = two(speed__compile="model", env=env)
     wait_for(lambda: bool(events(kind="start")))
     time.sleep(2)
