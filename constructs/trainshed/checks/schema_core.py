@@ -51,12 +51,18 @@ def kinds(release: str) -> dict[tuple[str, str], str]:
 
 
 def core_mistakes(manifest: dict[str, Any], release: str) -> Iterator[Mistake]:
-    """What the schema of its kind refuses in `manifest`. Nothing for a kind that the release does not have."""
+    """What the schema of its kind refuses in `manifest`; `status` is not judged. Nothing for a kind that the release does
+    not have."""
     name = kinds(release).get((manifest["apiVersion"], manifest["kind"]))
     if name is not None:
         from trainshed.checks.schema_errors import mistakes_in
 
-        yield from mistakes_in(_validator(release, name), {"$defs": _definitions(release)}, manifest)
+        yield from mistakes_in(_validator(release, name), {"$defs": _definitions(release)}, without_status(manifest))
+
+
+def without_status(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The manifest without what controllers own."""
+    return {key: value for key, value in manifest.items() if key != "status"} if "status" in manifest else manifest
 
 
 @functools.cache

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from trainshed.api.mistakes import Mistake
+from trainshed.checks.schema_core import without_status
 from trainshed.fleet.access import Node, mapping, mappings, text
 from trainshed.fleet.document import Document
 
@@ -40,13 +41,13 @@ class CustomKind:
         from trainshed.checks.schema_errors import mistakes_in
 
         validator, document = self._compiled
-        new = prepared(self.schema, manifest)
+        new = prepared(self.schema, without_status(manifest))
         found = list(mistakes_in(validator, document, new))
         found += [Mistake("duplicate", path, f"two items have {key}", "") for path, key in repeated(self.schema, new)]
         yield from found
         if found:
             return
-        old = ABSENT if before is None else prepared(self.schema, before)
+        old = ABSENT if before is None else prepared(self.schema, without_status(before))
         for verdict in verdicts(self.schema, new, old):
             if verdict.judged:
                 yield Mistake("rules", verdict.path, verdict.message, "")
