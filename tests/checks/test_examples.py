@@ -20,11 +20,9 @@ def codes(rule: Rule, section: str, folder: Path) -> set[str]:
     """The codes that a check of one of the rule's examples gives."""
     example = folder / "example.yaml"
     example.write_text(rule.page[section], encoding="utf-8")
-    baseline = None
-    if "Baseline" in rule.page:
-        baseline = folder / "baseline.yaml"
-        baseline.write_text(rule.page["Baseline"], encoding="utf-8")
-    report = check([str(example)], Options(), baseline=baseline and str(baseline))
+    before = folder / "baseline.yaml"
+    before.write_text(rule.page.get("Baseline", ""), encoding="utf-8")
+    report = check([str(example)], Options(), baseline=str(before) if "Baseline" in rule.page else None)
     return {finding.code for finding in report.findings}
 
 

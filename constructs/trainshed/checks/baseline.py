@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
-import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from trainshed.checks.fleets import WorldOf, world_of
 from trainshed.checks.options import CannotCheck
@@ -39,6 +36,9 @@ def read_baseline(baseline: str, paths: Sequence[str]) -> Baseline:
 
 
 def _revision(revision: str, paths: Sequence[str]) -> Baseline:
+    import tarfile
+    from tempfile import TemporaryDirectory
+
     commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     if commit is None:
         raise CannotCheck(f"--baseline {revision} is neither a file or folder nor a revision of this Git repository")
@@ -73,12 +73,16 @@ def _revision(revision: str, paths: Sequence[str]) -> Baseline:
 def _rename(documents: list[Document], folder: str) -> None:
     """Paths as they are in the repository: the folder that they were unpacked into is gone."""
     for source in {id(document.source): document.source for document in documents}.values():
-        source.file = os.path.relpath(source.file, folder)
-        source.root = os.path.relpath(source.root, folder)
+        root = os.path.relpath(source.root, folder)
+        explicit = source.file == source.root
+        source.file = root if explicit else str(os.path.join(root, os.path.relpath(source.file, source.root)))  # noqa: PTH118
+        source.root = root
 
 
 def _git(*arguments: str) -> bytes | None:
     """The output of git, None where it fails or is not installed."""
+    import subprocess
+
     try:
         return subprocess.run(["git", *arguments], capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):

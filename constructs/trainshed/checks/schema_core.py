@@ -51,8 +51,8 @@ def kinds(release: str) -> dict[tuple[str, str], str]:
 
 
 def core_mistakes(manifest: dict[str, Any], release: str) -> Iterator[Mistake]:
-    """What the schema of its kind refuses in `manifest`; `status` is not judged. Nothing for a kind that the release does
-    not have."""
+    """What the schema of its kind refuses in `manifest`; `status` is not judged. Nothing for a kind that it does not
+    have."""
     name = kinds(release).get((manifest["apiVersion"], manifest["kind"]))
     if name is not None:
         from trainshed.checks.schema_errors import mistakes_in
