@@ -39,13 +39,14 @@ def namespace(fleet: Fleet) -> Iterator[Issue]:
         kind: ConfigMap
         metadata: {name: settings, namespace: research}
     """
-    known = fleet.names("", "Namespace")
+    known = dict.fromkeys(fleet.names("", "Namespace"))
     if not known:
         return
-    misspelt = {name: near_miss(name, known) for name in {item.namespace or "" for item in fleet.documents}}
+    unknown = {item.namespace or "" for item in fleet.documents} - known.keys()
+    misspelt = {name: near_miss(name, known) for name in unknown}
     for document in fleet.documents:
-        near = misspelt[document.namespace or ""]
-        if near and document.judged and document.namespace not in known:
+        near = misspelt.get(document.namespace or "")
+        if near and document.judged:
             message = f'Namespace "{document.namespace}" is not in the input, but "{near}" is'
             yield Issue(document, ("metadata", "namespace"), message, f'did you mean "{near}"?')
 
