@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Target:
-    """Release of each system, as in its own tag without the leading `v`. One Trainshed release renders for one target."""
+    """Release of each system, as in its own tag without the leading `v`."""
 
     kubernetes: str = "1.36"
     kueue: str = "0.19.2"
