@@ -1,0 +1,113 @@
+"""What rules on rendezvous share: who meets where, and whether an address names a pod of the run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from trainshed.checks.kueue_near import misspelt
+from trainshed.fleet.addresses import Address, address_of, domain, labels_of, name_of, pod_names, service_of
+from trainshed.fleet.runs import Member, Run
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
+
+_NUMBERED: Final = re.compile(r"-[0-9]+$")
+
+
+def meeting(fleet: Fleet) -> Iterator[tuple[Run, Member, Address]]:
+    """The commands that meet others of their run in other pods, and where."""
+    for run in fleet.runs:
+        if not run.named or not run.spread:
+            continue
+        for member in run.members:
+            if member.backend == "standalone" or not meets(member):
+                continue
+            if address := address_of(member.launch, member.backend):
+                yield run, member, address
+
+
+def meets(member: Member) -> bool:
+    """Whether a command takes part in a world of several pods: its node count may be above 1, or it has none."""
+    return member.launch.kind != "torchrun" or member.nodes is None or member.nodes[1] > 1
+
+
+def first_address(run: Run) -> str:
+    """The address of the pod that is rank 0, as far as it is known."""
+    for pod_set in run.workload.pod_sets:
+        names, below = pod_names(run.workload, pod_set), domain(run.workload, pod_set)
+        if names is not None and pod_set.count:
+            if run.workload.form == "pytorch" or below is None or not below.name:
+                return names.first
+            return f"{names.first}.{below.name}"
+    return ""
+
+
+def right_address(run: Run, address: Address) -> str:
+    first = first_address(run)
+    return (
+        f"write {first}, the pod of rank 0" if first else f"write the address of the pod of rank 0 in {address.label}"
+    )
+
+
+def address_problem(fleet: Fleet, run: Run, host: str) -> str:
+    """Why the host is no pod of the run; empty where it is one, or where somebody else's name is as likely."""
+    workload = run.workload
+    labels = labels_of(host, workload.namespace)
+    if not labels or len(labels) > 2 or service_of(fleet, workload.namespace, labels[-1] if len(labels) == 1 else ""):
+        return ""
+    pod_sets = [item for item in workload.pod_sets if item.count]
+    known = [(names, domain(workload, item)) for item in pod_sets if (names := pod_names(workload, item))]
+    if not known:
+        return _nameless(run, labels)
+    of_ours = any(names.has(labels[0]) for names, _ in known)
+    below = {found.name for _, found in known if found is not None}
+    if workload.form in ("pytorch", "tf", "jax", "xgb", "paddle"):
+        return "" if of_ours or len(labels) > 1 else _stranger(run, labels, below)
+    if of_ours:
+        if len(labels) == 1:
+            return "a bare host name, which does not resolve without the subdomain"
+        if labels[1] in below or not any(below):
+            return ""
+        return f'but the subdomain of its pods is "{next(iter(below - {""}))}"'
+    return _stranger(run, labels, below)
+
+
+def _stranger(run: Run, labels: list[str], below: set[str]) -> str:
+    """A name that is nearly a pod's of the run."""
+    name = name_of(run.workload)
+    host = labels[0]
+    stems = [names.stem for item in run.workload.pod_sets if (names := pod_names(run.workload, item))]
+    firsts = [names.first for item in run.workload.pod_sets if (names := pod_names(run.workload, item))]
+    if len(labels) == 2 and labels[1] in below - {""}:
+        return "but no pod of the run has that name"
+    ours = host.startswith((f"{name}-", *(f"{stem}-" for stem in stems))) or host == name
+    if (ours and _NUMBERED.search(host)) or any(misspelt(host, first) for first in firsts):
+        return "but no pod of the run has that name"
+    copied = len(labels) == 2 and _NUMBERED.search(host) and host.startswith(f"{labels[1]}-")
+    if copied:
+        return f'a pod of "{labels[1]}", not of this run'
+    return ""
+
+
+def _nameless(run: Run, labels: list[str]) -> str:
+    """Pods without a fixed host name: of Jobs without indexes, of CronJobs, of generated names."""
+    workload = run.workload
+    if (
+        workload.form != "Job"
+        or not workload.pod_sets
+        or not workload.pod_sets[0].job
+        or not _NUMBERED.search(labels[0])
+    ):
+        return ""
+    if any(item.spec.get("hostname") for item in workload.pod_sets):
+        return ""
+    if workload.kind == "CronJob":
+        ours = labels[0].startswith(f"{workload.document.name}-")
+        return "but the Jobs of a CronJob are named after the time, and their pods after them" if ours else ""
+    if not name_of(workload):
+        return "" if not workload.document.generated else "but the Job's name, and with it its pods', is generated"
+    if labels[0].startswith(f"{name_of(workload)}-"):
+        return "but pods of a Job have such host names only with completionMode: Indexed"
+    return ""
