@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -62,9 +64,22 @@ def check(
     custom = CustomKinds(_definitions(options.crds))
     if options.target.kubernetes not in (releases := schema_core.releases()):
         raise CannotCheck(f"there are no schemas of Kubernetes {options.target.kubernetes}, only {', '.join(releases)}")
-    before = read_baseline(baseline, paths) if baseline is not None else None
-    reading = read(paths, stdin, on_source=on_source)
-    return _Run(options, reading, custom, before).report()
+    with _collector_off():
+        before = read_baseline(baseline, paths) if baseline is not None else None
+        reading = read(paths, stdin, on_source=on_source)
+        return _Run(options, reading, custom, before).report()
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """A fleet lives until its report is made: the collector would only walk through it, again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _definitions(paths: Sequence[str]) -> list[Document]:
