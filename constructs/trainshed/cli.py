@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -25,10 +26,12 @@ def main() -> None:
 
 @main.command()
 @click.option("--verify", is_flag=True, help="Write nothing; exit 1 and list the files when dist/ is stale.")
-def synth(verify: bool) -> None:
-    """Render the stacks into dist/ and say what changed.
+@click.option("--no-check", is_flag=True, help="Do not judge dist/ as `trainshed check` does.")
+def synth(verify: bool, no_check: bool) -> None:
+    """Render the stacks into dist/, say what changed, and check the result.
 
-    Runs the app that cdk8s.yaml names. When anything fails, dist/ stays as it was.
+    Runs the app that cdk8s.yaml names. When that fails, dist/ stays as it was. Errors that the check finds are told
+    after writing, and exit 1.
     """
     from trainshed.gitops import faults_reported
     from trainshed.gitops.run_app import CannotRun, read_config, render_app
@@ -49,6 +52,8 @@ def synth(verify: bool) -> None:
     if verify and changes:
         click.echo(f"error: {config.dist.name}/ is stale; run `trainshed synth` and commit what it writes", err=True)
         sys.exit(1)
+    if not no_check:
+        _check_dist(config.dist)
 
 
 @main.command()
@@ -118,6 +123,21 @@ def explain(code: str | None) -> None:
         click.echo(run_explain(code))
     except CannotCheck as error:
         _stop(str(error))
+
+
+def _check_dist(dist: Path) -> None:
+    """Tells what is wrong with what was rendered; exit 1 for errors."""
+    from trainshed.checks.command import report_on
+    from trainshed.checks.options import CannotCheck
+
+    try:
+        text, code = report_on(os.path.relpath(dist))
+    except CannotCheck as error:
+        _stop(str(error))
+    if text:
+        click.echo(text, err=True, nl=False)
+    if code:
+        sys.exit(code)
 
 
 #: How the lists of `Changes` are called where they were made, and where they were only found.
