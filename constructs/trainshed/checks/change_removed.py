@@ -193,6 +193,17 @@ def strands_workload(fleet: Fleet) -> Iterator[Issue]:
         kind: LocalQueue
         metadata: {name: train, namespace: team-a}
         spec: {clusterQueue: gpus}
+        ---
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: sft, namespace: team-a, labels: {kueue.x-k8s.io/queue-name: train}}
+        spec:
+          parallelism: 2
+          completions: 2
+          template:
+            spec:
+              restartPolicy: Never
+              containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "8"}}}]
     Bad:
         apiVersion: kueue.x-k8s.io/v1beta2
         kind: ResourceFlavor
