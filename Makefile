@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help synth verify test lint types fix bench wheel schemas lock clean
+.PHONY: help synth verify test lint types fix bench wheel schemas rules lock clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -34,8 +34,9 @@ fix: $(VENV)/.dev ## Let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.dev $(NODE)/.installed ## Time and memory of synth beside cdk8s in Python and TypeScript
+bench: $(VENV)/.dev $(NODE)/.installed ## Time of synth beside cdk8s, of check beside PyYAML
 	$(BIN)/python -m bench
+	$(BIN)/python -m bench.check
 
 wheel: $(VENV)/.run ## Build the wheel into build/ (dist/ holds manifests)
 	$(BIN)/hatchling build -t wheel -d build
@@ -43,6 +44,9 @@ wheel: $(VENV)/.run ## Build the wheel into build/ (dist/ holds manifests)
 schemas: $(VENV)/.run ## Write the JSON Schemas that editors use for YAML inputs
 	@mkdir -p schemas
 	$(BIN)/trainshed schema tenant > schemas/tenant.json
+
+rules: $(VENV)/.run ## Write docs/rules.md from the rules of `trainshed check`
+	$(BIN)/python -m trainshed.checks.docs docs/rules.md
 
 lock: $(VENV)/.dev ## Resolve the requirements anew, with hashes and without index addresses
 	$(PYTHON) -m venv build/lock && build/lock/bin/pip install -q uv
