@@ -33,6 +33,20 @@ def meets(member: Member) -> bool:
     return member.launch.kind != "torchrun" or member.nodes is None or member.nodes[1] > 1
 
 
+def talking(fleet: Fleet) -> Iterator[tuple[Run, Member, Address | None]]:
+    """One member for each pod set whose pods talk to others of their run."""
+    for run in fleet.runs:
+        seen: set[int] = set()
+        for member in run.members if run.named and run.spread else ():
+            if id(member.pod_set) in seen or member.backend == "standalone" or not meets(member):
+                continue
+            address = address_of(member.launch, member.backend)
+            if address is None and member.launch.kind not in ("torchrun", "mpi"):
+                continue
+            seen.add(id(member.pod_set))
+            yield run, member, address
+
+
 def first_address(run: Run) -> str:
     """The address of the pod that is rank 0, as far as it is known."""
     for pod_set in run.workload.pod_sets:
