@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -44,9 +45,9 @@ def main(tenants: tuple[int, ...], runs: int) -> None:
             folder = Path(name) / str(size)
             timed(FLEET, size, folder)
             texts = [path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.yaml"))]
-            loaded = best(lambda texts=texts: [yaml.load(text, yaml.CSafeLoader) for text in texts], runs)
+            loaded = best(partial(load, texts), runs)
             report = check([str(folder)], Options())
-            seconds = best(lambda folder=folder: check([str(folder)], Options()), runs)
+            seconds = best(partial(check, [str(folder)], Options()), runs)
             table.add_row(
                 f"{len(texts):,}",
                 f"{loaded:.3f}",
@@ -60,6 +61,11 @@ def main(tenants: tuple[int, ...], runs: int) -> None:
         show_start(console, Path(name), runs)
 
 
+def load(texts: list[str]) -> list[object]:
+    """What PyYAML makes of the same bytes."""
+    return [yaml.load(text, yaml.CSafeLoader) for text in texts]
+
+
 def show_start(console: Console, folder: Path, runs: int) -> None:
     """Seconds of the whole command on one small file."""
     table = Table(box=None, pad_edge=False)
@@ -69,9 +75,7 @@ def show_start(console: Console, folder: Path, runs: int) -> None:
         file = folder / f"{name}.yaml"
         file.write_text(_small(name, folder), encoding="utf-8")
         command = [sys.executable, "-c", "from trainshed.cli import main; main()", "check", str(file)]
-        seconds = best(
-            lambda command=command: subprocess.run(command, stdout=subprocess.DEVNULL, check=False), runs + 2
-        )
+        seconds = best(partial(subprocess.run, command, stdout=subprocess.DEVNULL, check=False), runs + 2)
         table.add_row(name, f"{seconds:.2f}")
     console.print(table)
     console.print(f"bar: ≤ {START_BAR} s from start to exit")

@@ -6,15 +6,16 @@ import sys
 from itertools import groupby
 from pathlib import Path
 
-from trainshed.checks.pages import Page, pages
+from trainshed.checks.page import Page
+from trainshed.checks.pages import pages
 
 _HEAD = """\
 # What `trainshed check` finds
 
 Generated from the rules by `make rules`; do not edit. `trainshed explain CODE` prints one page.
 
-An object allows a code with the annotation `trainshed.dev/allow: code[, code]`; an allowance that nothing needs any more is
-reported. `--select` and `--ignore` take codes, or their first words: `--ignore kueue-topology` means every
+An object allows a code with the annotation `trainshed.dev/allow: code[, code]`; an allowance that nothing needs any
+more is reported. `--select` and `--ignore` take codes, or their first words: `--ignore kueue-topology` means every
 `kueue-topology-…`.
 """
 

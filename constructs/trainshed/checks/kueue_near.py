@@ -18,6 +18,8 @@ def near_miss(name: str, known: Iterable[str]) -> str:
 
 def misspelt(name: str, other: str) -> bool:
     """Whether two names differ by a slip of the keyboard: letter case, a separator, or one or two letters of a word."""
+    if name == other:
+        return False
     if _folded(name) == _folded(other):
         return True
     if abs(len(name) - len(other)) > 2 or re.sub(r"\D", "", name) != re.sub(r"\D", "", other):

@@ -15,8 +15,10 @@ from trainshed.target import Target
 
 #: Groups whose kinds are all known: those modelled here and, by name only, the rest.
 _OTHER_KINDS: Final[dict[str, frozenset[str]]] = {
-    "kueue.x-k8s.io": frozenset({"Workload"}),
+    "batch.volcano.sh": frozenset({"CronJob"}),
     "jobset.x-k8s.io": frozenset(),
+    "kueue.x-k8s.io": frozenset({"Workload"}),
+    "scheduling.volcano.sh": frozenset(),
     "trainer.kubeflow.org": frozenset(),
 }
 _V1BETA2_SINCE: Final = (0, 15)

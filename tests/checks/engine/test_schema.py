@@ -153,6 +153,12 @@ def test_v1beta1_does_not_know_the_new_names(tmp_path: Path) -> None:
         ("policy/v1beta1", "PodDisruptionBudget", "schema-version", "write apiVersion: policy/v1"),
         ("kueue.x-k8s.io/v1alpha1", "Cohort", "schema-version", "write apiVersion: kueue.x-k8s.io/v1beta2"),
         ("jobset.x-k8s.io/v1", "JobSet", "schema-version", "write apiVersion: jobset.x-k8s.io/v1alpha2"),
+        (
+            "scheduling.volcano.sh/v1alpha2",
+            "Queue",
+            "schema-version",
+            "write apiVersion: scheduling.volcano.sh/v1beta1",
+        ),
         ("v1", "Servce", "schema-unknown-kind", 'did you mean "Service"?'),
         ("apps/v1", "Job", "schema-version", "write apiVersion: batch/v1"),
         ("kueue.x-k8s.io/v1beta2", "LocalQueues", "schema-unknown-kind", 'did you mean "LocalQueue"?'),

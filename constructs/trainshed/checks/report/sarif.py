@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 from trainshed import __version__
 from trainshed.checks.engine import Report
-from trainshed.checks.pages import Page, pages
+from trainshed.checks.page import Page
+from trainshed.checks.pages import pages
 from trainshed.faults import Place, shown_path
 from trainshed.fleet.finding import Finding
 
