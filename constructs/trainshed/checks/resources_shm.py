@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 FAMILY: Final = "resources"
 _SHM: Final = ("/dev/shm", "/dev", "/")
 _DEFAULT: Final = 64 * 2**20
+_IDLE: Final = frozenset({"sleep", "echo", "true", "tail", "nvidia-smi", "pause", "date", "cat", "set", "trap", "wait"})
 
 
 def shared_memory(container: Node, pod_set: PodSet) -> tuple[Path, Node] | None:
@@ -33,10 +34,15 @@ def shared_memory(container: Node, pod_set: PodSet) -> tuple[Path, Node] | None:
     return None
 
 
-def _processes(fleet: Fleet) -> dict[tuple[int, Path], int]:
-    """How many processes a launcher starts in a container, where it says so: by pod template and container."""
+def _processes(fleet: Fleet) -> tuple[dict[tuple[int, Path], int], set[tuple[int, Path]]]:
+    """How many processes torchrun starts in a container, where it says so, by pod template and container; and the
+    containers that only idle."""
     found: dict[tuple[int, Path], int] = {}
+    names: dict[tuple[int, Path], set[str]] = {}
     for run in fleet.runs:
+        for member in run.members:
+            key = (id(member.pod_set.document), member.pod_set.path + member.path)
+            names.setdefault(key, set()).add(member.launch.name if member.launch.kind == "other" else "")
         for member in run.torch:
             option = member.launch.option("nproc-per-node")
             count = number(option.word) if option else 1
@@ -45,7 +51,7 @@ def _processes(fleet: Fleet) -> dict[tuple[int, Path], int]:
             if count is not None:
                 key = (id(member.pod_set.document), member.pod_set.path + member.path)
                 found[key] = max(count, found.get(key, 0))
-    return found
+    return found, {key for key, programs in names.items() if programs <= _IDLE}
 
 
 @rule("resources-shm-missing", severity="warning", family=FAMILY)
@@ -84,7 +90,7 @@ def shm_missing(fleet: Fleet) -> Iterator[Issue]:
                 volumeMounts: [{name: dshm, mountPath: /dev/shm}]
               volumes: [{name: dshm, emptyDir: {medium: Memory, sizeLimit: 32Gi}}]
     """
-    started = _processes(fleet)
+    started, idle = _processes(fleet)
     for workload, pod_set in pod_sets(fleet):
         if workload.kind == "DaemonSet" or pod_set.spec.get("hostIPC") is True:
             continue
@@ -92,6 +98,8 @@ def shm_missing(fleet: Fleet) -> Iterator[Issue]:
             devices = gpus(container) or 0
             count = max(started.get((id(pod_set.document), pod_set.path + path), 0), devices if devices > 1 else 0)
             if count < 2 or not devices or shared_memory(container, pod_set) or _mig(container):
+                continue
+            if (id(pod_set.document), pod_set.path + path) in idle:
                 continue
             what = f"{devices} GPUs" if devices > 1 else f"{count} processes"
             message = (
