@@ -15,10 +15,17 @@ from trainshed.target import TARGET, Target
 
 if TYPE_CHECKING:
     from trainshed.fleet.capacity import Capacity
+    from trainshed.fleet.gang_marks import GangMarks
+    from trainshed.fleet.kai_tree import KaiTree
     from trainshed.fleet.kueue_tree import KueueTree
     from trainshed.fleet.limit_ranges import LimitRanges
     from trainshed.fleet.namespaces import Namespaces
+    from trainshed.fleet.runs import Run
+    from trainshed.fleet.volcano_config import VolcanoConfig
+    from trainshed.fleet.volcano_jobs import VolcanoJob
+    from trainshed.fleet.volcano_tree import VolcanoTree
     from trainshed.fleet.workload import Workload
+    from trainshed.fleet.yunikorn_config import YuniKornConfig
 
 Kind = tuple[str, str]
 
@@ -85,6 +92,13 @@ class Fleet:
         return list(templates_of(self))
 
     @cached_property
+    def runs(self) -> list[Run]:
+        """What the containers of every workload and template start."""
+        from trainshed.fleet.runs import runs_of
+
+        return list(runs_of(self))
+
+    @cached_property
     def namespaces(self) -> Namespaces:
         """Labels of namespaces, and where objects land."""
         from trainshed.fleet.namespaces import Namespaces
@@ -111,3 +125,45 @@ class Fleet:
         from trainshed.fleet.kueue_tree import KueueTree
 
         return KueueTree(self)
+
+    @cached_property
+    def gang_marks(self) -> GangMarks:
+        """The workloads that bear marks of a gang scheduler."""
+        from trainshed.fleet.gang_marks import GangMarks
+
+        return GangMarks(self)
+
+    @cached_property
+    def volcano(self) -> VolcanoTree:
+        """Volcano's queues."""
+        from trainshed.fleet.volcano_tree import VolcanoTree
+
+        return VolcanoTree(self)
+
+    @cached_property
+    def volcano_jobs(self) -> list[VolcanoJob]:
+        """Every job spec of Volcano."""
+        from trainshed.fleet.volcano_jobs import volcano_jobs
+
+        return volcano_jobs(self)
+
+    @cached_property
+    def volcano_configs(self) -> list[VolcanoConfig]:
+        """The configurations of Volcano's scheduler."""
+        from trainshed.fleet.volcano_config import volcano_configs
+
+        return volcano_configs(self)
+
+    @cached_property
+    def kai(self) -> KaiTree:
+        """KAI's queues."""
+        from trainshed.fleet.kai_tree import KaiTree
+
+        return KaiTree(self)
+
+    @cached_property
+    def yunikorn(self) -> list[YuniKornConfig]:
+        """YuniKorn's queue configurations, the one that wins first."""
+        from trainshed.fleet.yunikorn_config import yunikorn_configs
+
+        return yunikorn_configs(self)

@@ -1,0 +1,301 @@
+"""Volcano Jobs: gangs that can't form, pods that leave them, specs inside CronJobs and JobTemplates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+
+from trainshed.api.mistakes import mistakes_of
+from trainshed.api.registry import model_for
+from trainshed.checks.gang_common import KAI, VOLCANO, YUNIKORN, elastic_minimum, spec_text
+from trainshed.checks.kueue_near import misspelt
+from trainshed.checks.rule import Issue, rule
+from trainshed.checks.volcano_policies import is_torch
+from trainshed.fleet.access import dig, mapping, mappings, text, whole
+from trainshed.fleet.volcano_jobs import VolcanoJob
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
+
+FAMILY: Final = "volcano jobs"
+_OTHERS: Final = ("default-scheduler", KAI, YUNIKORN)
+
+
+@rule("volcano-scheduler-name", severity="error", family=FAMILY, targets=("volcano",))
+def scheduler_name(fleet: Fleet) -> Iterator[Issue]:
+    """A pod of a Volcano Job is given to another scheduler than the Job.
+
+    Why: Pods without a schedulerName get the Job's. One that names another is not counted by the gang, and with the
+    Job's own schedulerName wrong nobody schedules the gang as one.
+    Fix: Leave schedulerName out of the templates, and write `volcano` in the Job.
+    Bad:
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          schedulerName: volcano
+          minAvailable: 1
+          tasks:
+          - name: node
+            replicas: 1
+            template:
+              spec: {restartPolicy: Never, schedulerName: default-scheduler, containers: [{name: a, image: t}]}
+    Good:
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          schedulerName: volcano
+          minAvailable: 1
+          tasks:
+          - name: node
+            replicas: 1
+            template: {spec: {restartPolicy: Never, schedulerName: volcano, containers: [{name: a, image: t}]}}
+    """
+    for job in fleet.volcano_jobs:
+        if job.scheduler in _OTHERS or misspelt(job.scheduler, VOLCANO):
+            message = f'schedulerName is "{job.scheduler}", so Volcano does not schedule the gang'
+            yield Issue(job.document, (*job.path, "schedulerName"), message, "write schedulerName: volcano")
+            continue
+        for task in job.tasks:
+            own = text(task.spec, "schedulerName")
+            if own and own != job.scheduler:
+                message = f'task "{task.name}" has schedulerName "{own}", the job has "{job.scheduler}": not one gang'
+                path = (*task.path, "template", "spec", "schedulerName")
+                yield Issue(job.document, path, message, f"write schedulerName: {job.scheduler}, or leave it out")
+
+
+@rule("volcano-gang-waits-for-itself", severity="error", family=FAMILY, targets=("volcano",))
+def gang_waits_for_itself(fleet: Fleet) -> Iterator[Issue]:
+    """The gang's minimum counts pods of a task that starts only after other tasks.
+
+    Why: `dependsOn` keeps a task's pods from being made until the others run, and the gang does not run before its
+    minimum is there: it waits in Inqueue for ever.
+    Fix: Lower minAvailable to the pods of the tasks without dependsOn, and give dependent tasks `minAvailable: 0`.
+    Bad:
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {name: mpi, namespace: team-a}
+        spec:
+          minAvailable: 3
+          tasks:
+          - name: master
+            replicas: 1
+            dependsOn: {name: [worker]}
+            policies: [{event: TaskCompleted, action: CompleteJob}]
+            template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}
+          - {name: worker, replicas: 2, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
+    Good:
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {name: mpi, namespace: team-a}
+        spec:
+          minAvailable: 2
+          tasks:
+          - name: master
+            replicas: 1
+            dependsOn: {name: [worker]}
+            policies: [{event: TaskCompleted, action: CompleteJob}]
+            template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}
+          - {name: worker, replicas: 2, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
+    """
+    for job in fleet.volcano_jobs:
+        waiting = [task for task in job.tasks if task.waits_for and task.replicas]
+        if not waiting:
+            continue
+        first = sum(task.replicas for task in job.tasks if not task.waits_for)
+        enforced = job.minimum >= sum(task.minimum for task in job.tasks)
+        counted = [task for task in waiting if enforced and task.minimum]
+        if job.minimum > first or counted:
+            task = (counted or waiting)[0]
+            if job.minimum > first:
+                why = f"minAvailable is {job.minimum}, and only {first} pods start before it"
+            else:
+                why = (
+                    f"its minAvailable of {task.minimum} counts, as the job's {job.minimum} is not below the tasks' sum"
+                )
+            message = (
+                f'task "{task.name}" starts after {", ".join(task.waits_for[:3])}, but the gang waits for it: {why}'
+            )
+            fix = f"write minAvailable: {first} or less for the job, and minAvailable: 0 for the task"
+            yield Issue(job.document, (*job.path, "minAvailable"), message, fix)
+
+
+@rule("volcano-gang-incomplete", severity="warning", family=FAMILY, targets=("volcano",))
+def gang_incomplete(fleet: Fleet) -> Iterator[Issue]:
+    """A torch run's `minAvailable` is below the number of its pods.
+
+    Why: The run then starts without all its ranks and waits in the rendezvous until it times out, GPUs held. An elastic
+    launch (`--nnodes=2:4`) and partitions (`minPartitions`) say how many are enough, and are taken by that.
+    Fix: Write minAvailable as the sum of the replicas.
+    Bad:
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          minAvailable: 1
+          policies: [{events: [PodFailed, PodEvicted], action: RestartJob}]
+          plugins: {pytorch: [], svc: []}
+          tasks:
+          - {name: master, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
+          - {name: worker, replicas: 3, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
+    Good:
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          minAvailable: 4
+          policies: [{events: [PodFailed, PodEvicted], action: RestartJob}]
+          plugins: {pytorch: [], svc: []}
+          tasks:
+          - {name: master, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
+          - {name: worker, replicas: 3, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
+    """
+    for job in fleet.volcano_jobs:
+        if job.minimum >= job.replicas or not is_torch(job) or _partial_on_purpose(job):
+            continue
+        ranks = [task for task in job.tasks if "pytorch" in job.plugins or runs_ranks(spec_text(task.spec))]
+        least = sum(task.replicas for task in ranks)
+        if job.minimum < least:
+            message = f"minAvailable is {job.minimum} of {least} pods: the run may start without all its ranks and hang"
+            yield Issue(job.document, (*job.path, "minAvailable"), message, f"write minAvailable: {job.replicas}")
+
+
+def runs_ranks(words: str) -> bool:
+    """Whether a task's command is one of torch's launchers."""
+    return "torch" in words or "accelerate" in words
+
+
+def _partial_on_purpose(job: VolcanoJob) -> bool:
+    for task in job.tasks:
+        if (whole(task.node, "partitionPolicy", "minPartitions") or 0) > 0 or task.waits_for:
+            return True
+        least = elastic_minimum(spec_text(task.spec))
+        if least is not None and job.minimum >= least:
+            return True
+    return False
+
+
+@rule("volcano-claim-mounted-twice", severity="warning", family=FAMILY, targets=("volcano",))
+def claim_mounted_twice(fleet: Fleet) -> Iterator[Issue]:
+    """Two volumes of a Job name the same claim.
+
+    Why: The controller adds one volume for each claim, and silently leaves out the second mount.
+    Fix: Keep one entry, and mount further folders in the pod template.
+    Bad:
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          minAvailable: 1
+          volumes: [{mountPath: /data, volumeClaimName: data}, {mountPath: /ckpt, volumeClaimName: data}]
+          tasks:
+          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
+    Good:
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          minAvailable: 1
+          volumes: [{mountPath: /data, volumeClaimName: data}, {mountPath: /ckpt, volumeClaimName: ckpt}]
+          tasks:
+          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
+    """
+    for job in fleet.volcano_jobs:
+        seen: dict[str, str] = {}
+        for index, volume in mappings(job.spec, "volumes"):
+            claim, mount = text(volume, "volumeClaimName"), text(volume, "mountPath")
+            if claim and claim in seen:
+                message = f'claim "{claim}" is mounted at {seen[claim]} already; the mount at {mount} is left out'
+                path = (*job.path, "volumes", index, "volumeClaimName")
+                yield Issue(job.document, path, message, "mount the second folder in the pod template")
+            seen.setdefault(claim, mount)
+
+
+@rule("volcano-embedded-job", severity="error", family=FAMILY, targets=("volcano",))
+def embedded_job(fleet: Fleet) -> Iterator[Issue]:
+    """The job inside a JobTemplate would be refused.
+
+    Why: Volcano's webhook does not look into these objects; the Job made of one is refused when its time comes, and
+    only the controller's log tells.
+    Fix: Correct the spec as for a Job.
+    Bad:
+        apiVersion: flow.volcano.sh/v1alpha1
+        kind: JobTemplate
+        metadata: {name: prepare, namespace: team-a}
+        spec:
+          minAvailable: 3
+          tasks:
+          - {name: node, replicas: 2, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
+    Good:
+        apiVersion: flow.volcano.sh/v1alpha1
+        kind: JobTemplate
+        metadata: {name: prepare, namespace: team-a}
+        spec:
+          minAvailable: 2
+          tasks:
+          - {name: node, replicas: 2, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
+    """
+    from trainshed.api.volcano import JobSpec
+
+    for job in fleet.volcano_jobs:
+        if model_for(job.document.api_version, job.document.kind) is not None:
+            continue  # judged as a whole
+        try:
+            JobSpec.model_validate(job.spec, by_alias=True, by_name=False)
+        except ValidationError as error:
+            for mistake in mistakes_of(error, JobSpec, job.spec):
+                if "template" not in mistake.path:  # pod templates have a pass of their own
+                    field = mistake.path[-1] if mistake.path and isinstance(mistake.path[-1], str) else "spec"
+                    message = f"{field} {mistake.message}".replace(f"{field} {field} ", f"{field} ")
+                    yield Issue(job.document, (*job.path, *mistake.path), message, mistake.fix)
+
+
+@rule("volcano-priority-class-missing", severity="error", family=FAMILY, targets=("volcano",))
+def priority_class_missing(fleet: Fleet) -> Iterator[Issue]:
+    """A Volcano Job or PodGroup names a PriorityClass that the input nearly has.
+
+    Why: The class goes to every pod whose template names none, and pods with an unknown class are refused.
+    Fix: Name an existing PriorityClass.
+    Bad:
+        apiVersion: scheduling.k8s.io/v1
+        kind: PriorityClass
+        metadata: {name: high-priority}
+        value: 1000
+        ---
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          minAvailable: 1
+          priorityClassName: hihg-priority
+          tasks:
+          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
+    Good:
+        apiVersion: scheduling.k8s.io/v1
+        kind: PriorityClass
+        metadata: {name: high-priority}
+        value: 1000
+        ---
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          minAvailable: 1
+          priorityClassName: high-priority
+          tasks:
+          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
+    """
+    known = fleet.names("scheduling.k8s.io", "PriorityClass")
+    found = [(job.document, job.spec, job.path) for job in fleet.volcano_jobs]
+    for group in fleet.of(("scheduling.volcano.sh", "PodGroup")):
+        found.append((group, mapping(group.manifest, "spec"), ("spec",)))
+    for document, spec, path in found:
+        name = dig(spec, "priorityClassName")
+        if isinstance(name, str) and name and known and name not in known and not name.startswith("system-"):
+            message = (
+                f'there is no PriorityClass "{name}" (defined: {", ".join(sorted(known)[:5])}): its pods are refused'
+            )
+            yield Issue(document, (*path, "priorityClassName"), message, f'add PriorityClass "{name}" or name another')
