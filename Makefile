@@ -3,15 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 NODE := build/node
+TRAINER := build/trainer-venv
 export CDK8S_CHECK_UPGRADE = false
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help synth verify test lint types fix bench wheel schemas rules lock clean
+.PHONY: help synth verify test lint types fix bench wheel schemas rules lock clean test-trainer trainer-env
 
 help: ## Show this list
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 synth: $(VENV)/.run ## Render stacks/ into dist/ and say what changed
 	@$(BIN)/trainshed synth
@@ -20,7 +21,12 @@ verify: $(VENV)/.run ## Fail when dist/ is not what stacks/ render (the CI gate)
 	@$(BIN)/trainshed synth --verify
 
 test: lint types $(NODE)/.installed ## Run everything that CI runs: linters, types, all tests
-	$(BIN)/pytest -n auto --dist loadfile
+	TRAINSHED_TORCHRUN=$(abspath $(wildcard $(TRAINER)/bin/torchrun)) $(BIN)/pytest -n auto --dist loadfile
+
+test-trainer: $(TRAINER)/.installed ## The trainer's tests, in an environment with PyTorch (make trainer-env)
+	$(TRAINER)/bin/pytest -n 2 --dist loadfile tests/trainer
+
+trainer-env: $(TRAINER)/.installed ## An environment with PyTorch; with it, make test runs the torchrun tests too
 
 lint: $(VENV)/.dev ## Linters, formatting, import layers
 	$(BIN)/ruff check .
@@ -70,6 +76,11 @@ $(VENV)/.run: requirements/run.txt pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.run
 	$(BIN)/pip install -q --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(TRAINER)/.installed: trainer/requirements-test.txt
+	$(PYTHON) -m venv $(TRAINER)
+	$(TRAINER)/bin/pip install -q -r trainer/requirements-test.txt
 	@touch $@
 
 # npm comes with the Node from PyPI; no system Node is needed.
