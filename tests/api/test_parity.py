@@ -27,7 +27,11 @@ KINDS = {
     "jobset.x-k8s.io/v1alpha2": ["JobSet"],
     "trainer.kubeflow.org/v1alpha1": ["TrainJob", "TrainingRuntime", "ClusterTrainingRuntime"],
     "scheduling.volcano.sh/v1beta1": ["Queue", "PodGroup"],
-    "batch.volcano.sh/v1alpha1": ["Job"],
+    "batch.volcano.sh/v1alpha1": ["CronJob", "Job"],
+    "leaderworkerset.x-k8s.io/v1": ["LeaderWorkerSet"],
+    "scheduling.run.ai/v2": ["Queue"],
+    "scheduling.run.ai/v2alpha2": ["PodGroup"],
+    "kai.scheduler/v1alpha1": ["Topology"],
     "argoproj.io/v1alpha1": ["Application", "ApplicationSet", "AppProject"],
 }
 ROOT = frozenset({"apiVersion", "kind", "metadata", "status"})
@@ -35,7 +39,7 @@ ROOT = frozenset({"apiVersion", "kind", "metadata", "status"})
 # Differences that are meant: a regular expression for lines of the report, and why.
 ALLOWED = {
     r"^[A-Za-z]+\.spec: is optional in the schema": "such an object asks for nothing, and its controller refuses it",
-    r"^Job\.spec\.tasks(\[\]\.template)?: is optional in the schema": "Volcano's webhook refuses a Job without pods",
+    r"^(Cron)?Job\.spec\.(jobTemplate\.spec\.)?tasks(\[\]\.template)?: is optional in the schema": "Volcano's webhook refuses a Job without pods",
     r"^JobSet\.spec\.failurePolicy\.rules\[\]\.name: is required": (
         "JobSet's webhook writes it before the schema is looked at; in runtimes a rule of ours asks for it"
     ),
@@ -45,7 +49,7 @@ ALLOWED = {
     r"\.(evictionResponders|protocol|mode|bindMountOptions|user|defaultUser): \w+ has this field": (
         "a pod's field of Kubernetes 1.37, newer than the pods in these CRDs; the oracle refuses it in dist/"
     ),
-    r"^Job\..*\.schedulingGroup: PodSpec has this field": "a pod's field of Kubernetes 1.36, newer than Volcano's pods",
+    r"^(Cron)?Job\..*\.schedulingGroup: PodSpec has this field": "a pod's field of Kubernetes 1.36, newer than Volcano's pods",
     r"(levels\[\]\.nodeLabel|nodeSelector\[\]\.key): the model refuses what the schema accepts: 'a+… of length 64": (
         "a label key: at most 63 characters after the prefix, which the pattern cannot say"
     ),

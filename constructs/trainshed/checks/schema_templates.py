@@ -27,10 +27,6 @@ _KUBEFLOW: Final = {
 _PATHS: Final[dict[tuple[str, str], tuple[Path, ...]]] = {
     **{("apps", kind): (_TEMPLATE,) for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")},
     ("", "ReplicationController"): (_TEMPLATE,),
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): (
-        ("spec", "leaderWorkerTemplate", "leaderTemplate"),
-        ("spec", "leaderWorkerTemplate", "workerTemplate"),
-    ),
     **{("kubeflow.org", kind): (("spec", field, "*", "template"),) for kind, field in _KUBEFLOW.items()},
     ("ray.io", "RayCluster"): tuple(("spec", *path) for path in _RAY),
     ("ray.io", "RayJob"): (
@@ -38,7 +34,6 @@ _PATHS: Final[dict[tuple[str, str], tuple[Path, ...]]] = {
         ("spec", "submitterPodTemplate"),
     ),
     ("ray.io", "RayService"): tuple(("spec", "rayClusterConfig", *path) for path in _RAY),
-    ("batch.volcano.sh", "CronJob"): (("spec", "jobTemplate", "spec", "tasks", "*", "template"),),
     ("flow.volcano.sh", "JobTemplate"): (("spec", "tasks", "*", "template"),),
 }
 

@@ -15,9 +15,10 @@ from trainshed.target import Target
 
 #: Groups whose kinds are all known: those modelled here and, by name only, the rest.
 _OTHER_KINDS: Final[dict[str, frozenset[str]]] = {
-    "batch.volcano.sh": frozenset({"CronJob"}),
+    "batch.volcano.sh": frozenset(),
     "jobset.x-k8s.io": frozenset(),
     "kueue.x-k8s.io": frozenset({"Workload"}),
+    "leaderworkerset.x-k8s.io": frozenset(),
     "scheduling.volcano.sh": frozenset(),
     "trainer.kubeflow.org": frozenset(),
 }

@@ -26,7 +26,9 @@ TEMPLATES = {
     "kubeflow.org/v1 PyTorchJob": "{pytorchReplicaSpecs: {Worker: {template: {spec: SPEC}}}}",
     "ray.io/v1 RayCluster": "{headGroupSpec: {template: {spec: SPEC}}}",
     "ray.io/v1 RayJob": "{rayClusterSpec: {workerGroupSpecs: [{template: {spec: SPEC}}]}}",
-    "batch.volcano.sh/v1alpha1 CronJob": "{jobTemplate: {spec: {tasks: [{template: {spec: SPEC}}]}}}",
+    "batch.volcano.sh/v1alpha1 CronJob": (
+        "{schedule: '@daily', jobTemplate: {spec: {tasks: [{name: a, template: {spec: SPEC}}]}}}"
+    ),
     "workload.codeflare.dev/v1beta2 AppWrapper": (
         "{components: [{template: {apiVersion: batch/v1, kind: Job, metadata: {name: x},"
         " spec: {template: {spec: SPEC}}}}]}"

@@ -1,5 +1,6 @@
 """Volcano's kinds for gangs and their queues, as in Volcano v1.15.1 (its CRDs and webhooks)."""
 
+from trainshed.api.volcano.cronjob import CronJob, CronJobSpec
 from trainshed.api.volcano.job import Job, JobSpec, VolumeSpec
 from trainshed.api.volcano.plugins import KNOWN_PLUGINS, SERVICE_PLUGINS
 from trainshed.api.volcano.podgroup import PodGroup, PodGroupSpec, SubGroupPolicySpec
@@ -23,6 +24,8 @@ __all__ = [
     "USER_EVENTS",
     "Affinity",
     "Cluster",
+    "CronJob",
+    "CronJobSpec",
     "DependsOn",
     "Guarantee",
     "Job",
