@@ -57,11 +57,14 @@ def exceeds_every_node(fleet: Fleet) -> Iterator[Issue]:
     """
     if not fleet.capacity.machines:
         return
+    by_selector: dict[frozenset[tuple[str, str]], list[Amounts]] = {}
     for workload in fleet.workloads:
         for pod_set in workload.pod_sets if not workload.queue_name else ():
             selector = strings(pod_set.spec, "nodeSelector")
-            shapes = [machine.allocatable for machine in fleet.capacity.machines_with(selector)]
-            shapes = [shape for shape in shapes if shape]
+            if (key := frozenset(selector.items())) not in by_selector:
+                found = [machine.allocatable for machine in fleet.capacity.machines_with(selector)]
+                by_selector[key] = [shape for shape in found if shape]
+            shapes = by_selector[key]
             if not shapes or not pod_set.count or any(_fits(pod_set.requests, shape) for shape in shapes):
                 continue
             for name, amount in pod_set.requests.items():
