@@ -186,7 +186,7 @@ def guarantees_exceed_nodes(fleet: Fleet) -> Iterator[Issue]:
             }
             parts = {name: part for name, part in parts.items() if part > ZERO}
             promised = sum(parts.values(), ZERO)
-            if promised > amount:
+            if parts and promised > amount:
                 largest = max(parts, key=lambda name: (parts[name], name))
                 document = tree.queues[largest].document
                 if document is None:

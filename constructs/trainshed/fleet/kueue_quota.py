@@ -35,10 +35,10 @@ def _counted(scale: int, amount: Quantity) -> int:
 def shown(resource: str, amount: int) -> str:
     """An amount in Kueue's unit as people write it: `1500m` of cpu, `256Gi` of memory, `8` devices."""
     if resource == "cpu":
-        return str(Quantity(f"{amount}m"))
+        return str(Quantity("1m") * amount)
     if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
         forms = [f"{amount // size}{suffix}" for suffix, size in _BINARY if amount and amount % size == 0]
-        forms.append(str(Quantity(amount)))
+        forms.append(str(Quantity(1) * amount))
         best = min(forms, key=len)
         return best if len(best) < 9 else f"{amount / (1 << 30):.1f}Gi"
     return str(amount)
