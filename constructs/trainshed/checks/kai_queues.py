@@ -191,7 +191,7 @@ def _children(queue: KaiQueue, resource: str, children: list[KaiQueue]) -> Itera
     own = queue.shares[resource].quota
     parts = {child.name: child.shares[resource].quota for child in children if child.name != queue.name}
     total = sum((part for part in parts.values() if part > 0), Fraction(0))
-    if own == UNLIMITED or total <= own or UNLIMITED in parts.values():
+    if own < 0 or total <= own or UNLIMITED in parts.values():
         return
     named = [name for name, part in parts.items() if part > 0]
     sum_ = " + ".join(in_units("", parts[name]) for name in named[:6])

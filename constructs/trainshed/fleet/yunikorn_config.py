@@ -137,10 +137,17 @@ def _read(document: Document) -> Iterator[YuniKornConfig]:
 def _grow(queue: YuniKornQueue, found: dict[str, YuniKornQueue]) -> None:
     found.setdefault(queue.path, queue)
     for _, node in mappings(queue.node, "queues"):
-        name = text(node, "name")
+        name = _name(node.get("name"))
         child = YuniKornQueue(f"{queue.path}.{name.lower()}", name, node, queue)
         queue.children.append(child)
         _grow(child, found)
+
+
+def _name(value: Any) -> str:
+    """A name as yaml.v3 reads it into a string: numbers and booleans too."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int) else ""
 
 
 def amount(resource: str, value: Any) -> Fraction | None:
