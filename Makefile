@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help synth verify test lint types fix bench wheel schemas rules lock clean test-trainer trainer-env
+.PHONY: help synth verify test lint types fix bench wheel schemas rules lock clean test-trainer trainer-env mutations
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ fix: $(VENV)/.dev ## Let ruff mend what it can
 bench: $(VENV)/.dev $(NODE)/.installed ## Time of synth beside cdk8s, of check beside PyYAML
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.check
+
+mutations: $(VENV)/.dev ## Make hundreds of single mistakes in dist/ and count those that check sees
+	$(BIN)/python -m bench.mutations
 
 wheel: $(VENV)/.run ## Build the wheel into build/ (dist/ holds manifests)
 	$(BIN)/hatchling build -t wheel -d build

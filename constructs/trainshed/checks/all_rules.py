@@ -41,6 +41,7 @@ MODULES: Final[tuple[str, ...]] = (
     "kueue_quota",
     "kueue_references",
     "kueue_topology",
+    "kueue_unqueued",
     "kueue_versions",
     "lws_groups",
     "names_derived",

@@ -54,13 +54,26 @@ def project_missing(fleet: Fleet) -> Iterator[Issue]:
     known = fleet.names(*PROJECT)
     if not known:
         return
-    for application in fleet.of(APPLICATION):
-        name = text(application.manifest, "spec", "project")
-        if name and name != "default" and name not in known:
+    for document, path in _uses(fleet):
+        name = text(document.manifest, *path)
+        if name and name != "default" and "{{" not in name and name not in known:
             hint = nearest(name, known)
             severity: Severity | None = None if hint else "warning"
             message = f'AppProject "{name}" is not in the input, which has {", ".join(sorted(known))}'
-            yield Issue(application, ("spec", "project"), message, hint or "add it, or name another", severity)
+            yield Issue(document, path, message, hint or "add it, or name another", severity)
+
+
+def _uses(fleet: Fleet) -> Iterator[tuple[Document, Path]]:
+    """Where Applications and the templates of ApplicationSets name their project."""
+    for application in fleet.of(APPLICATION):
+        yield application, ("spec", "project")
+    for application_set in fleet.of(("argoproj.io", "ApplicationSet")):
+        yield application_set, ("spec", "template", "spec", "project")
+        for index, generator in mappings(application_set.manifest, "spec", "generators"):
+            for kind in generator:
+                path: Path = ("spec", "generators", index, kind, "template", "spec", "project")
+                if application_set.has(path):
+                    yield application_set, path
 
 
 @rule("argocd-project-refuses", severity="error", family=FAMILY)

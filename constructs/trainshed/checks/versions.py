@@ -47,9 +47,9 @@ def version_findings(document: Document, target: Target) -> Iterator[Finding]:
     others = _OTHER_KINDS.get(group)
     if others is not None and document.kind not in known | others:
         yield _unknown_kind(document, sorted(known | others), document.api_version)
-    elif others is not None and document.kind in known:
+    elif document.kind in known:
         served = next(version for version, kind in KINDS if kind == document.kind and _group(version) == group)
-        message = f"{document.api_version} {document.kind} is not served any more"
+        message = f"{document.api_version} {document.kind} is not served"
         yield document.finding("schema-version", "error", message, f"write apiVersion: {served}", ("apiVersion",))
     elif schema_core.is_builtin(group):
         yield from _builtin(document, target)
