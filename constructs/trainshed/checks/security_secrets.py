@@ -29,7 +29,7 @@ _SHAPES: Final = re.compile(
     r"|xox[baprs]-[A-Za-z0-9-]{10,}|sk-[A-Za-z0-9_-]{32,})\b|-----BEGIN [A-Z ]*PRIVATE KEY-----"
 )
 _PLACEHOLDER: Final = re.compile(
-    r"^(?:\$\(.*\)|\$\{.*\}|<.*>|\{\{.*\}\}|/.*|true|false|[0-9]{1,4}|none|null)$", re.IGNORECASE
+    r"^(?:\$\w+|\$\(.*\)|\$\{.*\}|<.*>|\{\{.*\}\}|/.*|true|false|[0-9]{1,4}|none|null)$", re.IGNORECASE
 )
 
 
