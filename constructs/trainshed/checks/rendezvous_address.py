@@ -9,6 +9,7 @@ from trainshed.checks.pods import issue
 from trainshed.checks.rendezvous_common import address_problem, first_address, meeting, right_address
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.addresses import (
+    Address,
     address_of,
     aliases,
     domain,
@@ -19,7 +20,7 @@ from trainshed.fleet.addresses import (
     pod_names,
     service_of,
 )
-from trainshed.fleet.runs import Member
+from trainshed.fleet.runs import Member, Run
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -193,11 +194,18 @@ def address_unresolved(fleet: Fleet) -> Iterator[Issue]:
     """
     for run, member, address in meeting(fleet):
         host = host_text(address)
+        if _by_trainer(run, address):
+            continue
         if not host or is_local(host) or is_ip(host) or host in aliases(member.pod_set):
             continue
         if problem := address_problem(fleet, run, host):
             fix = right_address(run, address)
             yield issue(member.pod_set, address.path, f"{address.label} is {host}, {problem}", fix)
+
+
+def _by_trainer(run: Run, address: Address) -> bool:
+    """Whether Trainer writes the address (rule trainer-address)."""
+    return run.workload.kind == "TrainJob" and address.label == "PET_MASTER_ADDR"
 
 
 @rule("rendezvous-dns-off", severity="error", family=FAMILY)
@@ -246,7 +254,7 @@ def dns_off(fleet: Fleet) -> Iterator[Issue]:
     """
     for run, _, address in meeting(fleet):
         workload = run.workload
-        host = host_text(address)
+        host = "" if _by_trainer(run, address) else host_text(address)
         labels = labels_of(host, workload.namespace)
         for pod_set in workload.pod_sets:
             names, below = pod_names(workload, pod_set), domain(workload, pod_set)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
 from trainshed.checks.kueue_near import misspelt
 from trainshed.fleet.addresses import Address, address_of, domain, labels_of, name_of, pod_names, service_of
@@ -16,8 +17,18 @@ if TYPE_CHECKING:
 _NUMBERED: Final = re.compile(r"-[0-9]+$")
 
 
-def meeting(fleet: Fleet) -> Iterator[tuple[Run, Member, Address]]:
-    """The commands that meet others of their run in other pods, and where."""
+Meeting = tuple[Run, Member, Address]
+_MEETINGS: WeakKeyDictionary[Fleet, list[Meeting]] = WeakKeyDictionary()
+
+
+def meeting(fleet: Fleet) -> list[Meeting]:
+    """The commands that meet others of their run in other pods, and where. Found once for each fleet."""
+    if fleet not in _MEETINGS:
+        _MEETINGS[fleet] = list(_meeting(fleet))
+    return _MEETINGS[fleet]
+
+
+def _meeting(fleet: Fleet) -> Iterator[Meeting]:
     for run in fleet.runs:
         if not run.named or not run.spread:
             continue

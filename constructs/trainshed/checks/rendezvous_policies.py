@@ -107,16 +107,17 @@ def network_policy(fleet: Fleet) -> Iterator[Issue]:
                       image: trainer
                       command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, train.py]
     """
-    policies = fleet.of(("networking.k8s.io", "NetworkPolicy"))
+    policies: dict[str | None, list[Document]] = {}
+    for policy in fleet.of(("networking.k8s.io", "NetworkPolicy")):
+        policies.setdefault(_place(fleet, policy), []).append(policy)
     for run, member, _ in talking(fleet) if policies else ():
         if member.pod_set.spec.get("hostNetwork") is True:
             continue
         labels = pod_labels(run.workload, member.pod_set)
         here = [
             policy
-            for policy in policies
-            if _place(fleet, policy) == run.workload.namespace
-            and could_match(mapping(policy.manifest, "spec", "podSelector"), labels.labels, complete=True)
+            for policy in policies.get(run.workload.namespace, [])
+            if could_match(mapping(policy.manifest, "spec", "podSelector"), labels.labels, complete=True)
         ]
         for direction, field, side in (("Ingress", "ingress", "from"), ("Egress", "egress", "to")):
             selecting = [policy for policy in here if _applies(policy, direction)]

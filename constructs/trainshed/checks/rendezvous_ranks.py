@@ -9,7 +9,7 @@ from trainshed.checks.pods import issue
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.launchers import Option
 from trainshed.fleet.pod_environment import INDEX_PATHS
-from trainshed.fleet.runs import Member, Run, indexed
+from trainshed.fleet.runs import Member, Run
 from trainshed.fleet.words import literal, number, own_to_pod, refs, shown
 
 if TYPE_CHECKING:
@@ -257,62 +257,3 @@ def _repeat_fix(run: Run) -> str:
     if run.workload.form == "JobSet" and any(item.replicas > 1 for item in run.workload.pod_sets):
         return "use one Job: replicas 1, with parallelism and completions as many as there are nodes"
     return "write $(JOB_COMPLETION_INDEX)"
-
-
-@rule("rendezvous-rank-without-index", severity="error", family=FAMILY)
-def rank_without_index(fleet: Fleet) -> Iterator[Issue]:
-    """A Job without completion indexes takes ranks from them.
-
-    Why: Only Indexed Jobs have the variable JOB_COMPLETION_INDEX, the annotation and the label. Without them the rank
-    is empty, or stays `$(JOB_COMPLETION_INDEX)`, and torchrun refuses it as no number.
-    Fix: Write `completionMode: Indexed`, with completions as many as parallelism.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completions: 2
-          parallelism: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --nnodes=2, --node-rank=$(JOB_COMPLETION_INDEX), --master-addr=master, train.py]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --nnodes=2, --node-rank=$(JOB_COMPLETION_INDEX), --master-addr=master, train.py]
-    """
-    for run in fleet.runs:
-        seen: set[tuple[int, tuple[str | int, ...]]] = set()
-        for member in run.members:
-            if indexed(member) is not False:
-                continue
-            launch = member.launch
-            candidates = [launch.option("node-rank"), *(launch.variable(name) for name in launch.environment.paths)]
-            for option in candidates:
-                key = (id(member.pod_set), option.path) if option else (0, ())
-                if option is None or key in seen or not _wants_index(option):
-                    continue
-                seen.add(key)
-                message = f"{option.label} is the completion index, and the Job is not Indexed, so its pods have none"
-                yield issue(member.pod_set, option.path, message, "write completionMode: Indexed")
-
-
-def _wants_index(option: Option) -> bool:
-    if any(ref.source in INDEX_PATHS or ref.name == "JOB_COMPLETION_INDEX" for ref in refs(option.word)):
-        return True
-    return "$(JOB_COMPLETION_INDEX)" in shown(option.word)

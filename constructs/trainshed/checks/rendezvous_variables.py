@@ -10,10 +10,8 @@ from trainshed.checks.kueue_near import near_miss
 from trainshed.checks.pods import issue, pod_sets
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import text
-from trainshed.fleet.commands import command_words
 from trainshed.fleet.launchers import launch_of
-from trainshed.fleet.pod_environment import Environment, environment
-from trainshed.fleet.runs import parts_of
+from trainshed.fleet.pod_environment import Environment
 from trainshed.fleet.words import shown
 from trainshed.fleet.workload import Workload
 
@@ -68,19 +66,16 @@ def variable_order(fleet: Fleet) -> Iterator[Issue]:
             image: trainer
             env: [{name: NET, value: sft}, {name: MASTER_ADDR, value: sft-0.$(NET)}]
     """
-    for workload in fleet.workloads:
-        for part in parts_of(workload):
-            for pod_set in part.pod_sets:
-                for path, container in [*pod_set.containers, *pod_set.init_containers]:
-                    made = environment(fleet, part, pod_set, path, container)
-                    for unknown in made.unknown:
-                        if unknown.later and unknown.name != unknown.variable:
-                            message = (
-                                f"{unknown.variable} uses $({unknown.name}), which is defined after it, so that the "
-                            )
-                            message += "text stays as it is"
-                            fix = f"define {unknown.name} first" if unknown.name in made.paths else _args(unknown.name)
-                            yield issue(pod_set, unknown.path, message, fix)
+    for run in fleet.runs:
+        for box in run.boxes if run.named else ():
+            for unknown in box.environment.unknown:
+                if not unknown.later or unknown.name == unknown.variable:
+                    continue
+                message = f"{unknown.variable} uses $({unknown.name}), which is defined after it, so that the text"
+                message += " stays as it is"
+                ours = unknown.name in box.environment.paths
+                fix = f"define {unknown.name} first" if ours else _args(unknown.name)
+                yield issue(box.pod_set, unknown.path, message, fix)
 
 
 def _args(name: str) -> str:
@@ -121,20 +116,18 @@ def variable_unknown(fleet: Fleet) -> Iterator[Issue]:
                 env: [{name: PET_NPROC_PER_NODE, value: "8"}]
                 command: [torchrun, --nproc-per-node=$(PET_NPROC_PER_NODE), train.py]
     """
-    for workload in fleet.workloads:
-        for part in parts_of(workload):
-            for pod_set in part.pod_sets:
-                for path, container in pod_set.containers:
-                    made = environment(fleet, part, pod_set, path, container)
-                    words, unknown = command_words(container, path, made)
-                    launch = launch_of(words, made)
-                    if launch is None or launch.kind == "other" or not made.complete:
-                        continue
-                    scripts = {at for word, at in words if "\n" in shown(word) or ";" in shown(word)}
-                    for name, at in unknown:
-                        if _NAME.fullmatch(name) and at not in scripts and (near := _meant(name, made, _known(part))):
-                            message = f"$({name}) stays as it is: the container has no such variable"
-                            yield issue(pod_set, at, message, near)
+    for run in fleet.runs:
+        for box in run.boxes if run.named else ():
+            made = box.environment
+            launch = launch_of(box.words, made) if box.unknown else None
+            if launch is None or launch.kind == "other" or not made.complete:
+                continue
+            scripts = {at for word, at in box.words if "\n" in shown(word) or ";" in shown(word)}
+            known = _known(run.workload)
+            for name, at in box.unknown:
+                if _NAME.fullmatch(name) and at not in scripts and (near := _meant(name, made, known)):
+                    message = f"$({name}) stays as it is: the container has no such variable"
+                    yield issue(box.pod_set, at, message, near)
 
 
 def _known(part: Workload) -> bool:

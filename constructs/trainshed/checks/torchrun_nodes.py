@@ -195,8 +195,12 @@ def processes(fleet: Fleet) -> Iterator[Issue]:
             option = member.launch.option("nproc-per-node")
             if run.workload.kind == "TrainJob" and not _own(member, option):
                 continue
+            injected = run.workload.kind in (
+                "TrainingRuntime",
+                "ClusterTrainingRuntime",
+            )  # by Trainer, in each TrainJob
             devices = gpus(member.container)
-            if devices is None or (option is None and not member.certain):
+            if devices is None or (option is None and (injected or not member.certain)):
                 continue
             yield from _compared(member, option, devices)
 

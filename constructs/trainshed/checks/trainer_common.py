@@ -80,9 +80,13 @@ def train_jobs(fleet: Fleet) -> Iterator[tuple[Workload, Document | None]]:
             yield workload, workload.runtime
 
 
-def users(fleet: Fleet, runtime: Document) -> list[Document]:
-    """The TrainJobs that use a runtime."""
-    return [workload.document for workload, found in train_jobs(fleet) if found is runtime]
+def users(fleet: Fleet) -> dict[int, list[Document]]:
+    """The TrainJobs that use each runtime, by the runtime's identity as an object."""
+    found: dict[int, list[Document]] = {}
+    for workload, runtime in train_jobs(fleet):
+        if runtime is not None:
+            found.setdefault(id(runtime), []).append(workload.document)
+    return found
 
 
 def nodes_of(job: Document, runtime: Document | None) -> int | None:

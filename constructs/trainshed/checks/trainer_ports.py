@@ -105,9 +105,10 @@ def deprecated_runtime(fleet: Fleet) -> Iterator[Issue]:
         metadata: {name: sft, namespace: team-a}
         spec: {runtimeRef: {name: torch-distributed}}
     """
+    using = users(fleet)
     for runtime in runtimes(fleet):
         if strings(runtime.manifest, "metadata", "labels").get("trainer.kubeflow.org/support") == "deprecated":
-            for job in users(fleet, runtime):
+            for job in using.get(id(runtime), []):
                 message = f'{runtime.kind} "{runtime.name}" is marked as deprecated'
                 related = (("the label", runtime, ("metadata", "labels")),)
                 yield Issue(job, ("spec", "runtimeRef", "name"), message, "use another runtime", None, related)

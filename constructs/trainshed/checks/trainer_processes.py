@@ -77,12 +77,13 @@ def derived_processes(fleet: Fleet) -> Iterator[Issue]:
           runtimeRef: {kind: TrainingRuntime, name: ddp}
           trainer: {numNodes: 2, numProcPerNode: 8, resourcesPerNode: {limits: {memory: 512Gi}}}
     """
+    told = _told(fleet)
     for workload, runtime in train_jobs(fleet):
         trainer = mapping(workload.document.manifest, "spec", "trainer")
         if runtime is None or policy_of(runtime) != "torch" or not trainer:
             continue
         container = _node(workload)
-        if container is None or whole(trainer, "numProcPerNode") is not None or _flag(fleet, workload):
+        if container is None or whole(trainer, "numProcPerNode") is not None or id(workload) in told:
             continue
         written = mapping(trainer, "resourcesPerNode")
         count = processes(trainer, written or mapping(container, "resources"))
@@ -116,14 +117,11 @@ def _node(workload: Workload) -> Node | None:
     return None
 
 
-def _flag(fleet: Fleet, workload: Workload) -> bool:
-    """Whether torchrun is told the number on its command line."""
-    return any(
-        "nproc-per-node" in member.launch.options
-        for run in fleet.runs
-        if run.workload is workload
-        for member in run.members
-    )
+def _told(fleet: Fleet) -> set[int]:
+    """The workloads whose torchrun is told the number on its command line."""
+    return {
+        id(run.workload) for run in fleet.runs for member in run.members if "nproc-per-node" in member.launch.options
+    }
 
 
 @rule("trainer-no-accelerators", severity="info", family=FAMILY, targets=("trainer",))

@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.kueue_near import near_miss
 from trainshed.checks.rule import Issue, rule
-from trainshed.checks.trainer_common import ANCESTOR, JOBS, STEPS, Job, jobs, policy_of, runtimes, train_jobs, users
-from trainshed.fleet.access import dig, mapping, mappings, strings, text, whole
-from trainshed.fleet.document import Document
-from trainshed.fleet.paths import Path
-from trainshed.fleet.runs import gpus
+from trainshed.checks.trainer_common import ANCESTOR, STEPS, Job, jobs, policy_of, runtimes, train_jobs, users
+from trainshed.fleet.access import dig, mapping, strings, text
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -56,6 +53,7 @@ def ancestor_label(fleet: Fleet) -> Iterator[Issue]:
                   spec:
                     template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
     """
+    using = users(fleet)
     for runtime in runtimes(fleet):
         found = jobs(runtime)
         for job in found:
@@ -66,7 +64,7 @@ def ancestor_label(fleet: Fleet) -> Iterator[Issue]:
                 yield Issue(runtime, at, message, f"write {near}")
         if not found or any(job.step == "trainer" or near_miss(job.step, ["trainer"]) for job in found):
             continue
-        asking = [job for job in users(fleet, runtime) if mapping(job.manifest, "spec", "trainer")]
+        asking = [job for job in using.get(id(runtime), []) if mapping(job.manifest, "spec", "trainer")]
         if not policy_of(runtime) and not asking:
             continue
         job = next((job for job in found if job.name in ("node", "launcher")), found[-1])
@@ -200,130 +198,3 @@ def no_ml_policy(fleet: Fleet) -> Iterator[Issue]:
                 related = (("the runtime", runtime, ("spec",)),)
                 at = ("spec", "trainer", field)
                 yield Issue(workload.document, at, message, "add mlPolicy to the runtime", None, related)
-
-
-@rule("trainer-mpi-slots", severity="warning", family=FAMILY, targets=("trainer",))
-def mpi_slots(fleet: Fleet) -> Iterator[Issue]:
-    """An MPI runtime starts fewer processes on each node than it has GPUs.
-
-    Why: MPI's slots come from `mlPolicy.mpi.numProcPerNode` (or the TrainJob's numProcPerNode), not from the GPUs: the
-    others idle.
-    Fix: Write the number of GPUs.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: mpi}
-        spec:
-          mlPolicy: {numNodes: 2, mpi: {mpiImplementation: OpenMPI, numProcPerNode: 4, runLauncherAsNode: true}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: launcher
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-              - name: node
-                template:
-                  spec:
-                    template:
-                      spec:
-                        restartPolicy: Never
-                        containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "8"}}}]
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: mpi}
-        spec:
-          mlPolicy: {numNodes: 2, mpi: {mpiImplementation: OpenMPI, numProcPerNode: 8, runLauncherAsNode: true}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: launcher
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-              - name: node
-                template:
-                  spec:
-                    template:
-                      spec:
-                        restartPolicy: Never
-                        containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "8"}}}]
-    """
-    for runtime in runtimes(fleet):
-        if policy_of(runtime) == "mpi":
-            slots = whole(runtime.manifest, "spec", "mlPolicy", "mpi", "numProcPerNode")
-            devices = max((_devices(job) for job in jobs(runtime)), default=0)
-            at: Path = ("spec", "mlPolicy", "mpi", "numProcPerNode")
-            if slots is not None and 0 < slots < devices:
-                yield _slots(runtime, at, slots, devices)
-    for workload, found in train_jobs(fleet):
-        slots = whole(workload.document.manifest, "spec", "trainer", "numProcPerNode")
-        if found is None or slots is None or policy_of(found) != "mpi":
-            continue
-        counts = [gpus(container) or 0 for item in workload.pod_sets for _, container in item.containers]
-        if 0 < slots < max(counts, default=0):
-            yield _slots(workload.document, ("spec", "trainer", "numProcPerNode"), slots, max(counts))
-
-
-def _slots(document: Document, at: Path, slots: int, devices: int) -> Issue:
-    message = f"numProcPerNode is {slots}, and the containers have {devices} GPUs: {devices - slots} idle"
-    return Issue(document, at, message, f"write {devices}")
-
-
-def _devices(job: Job) -> int:
-    return max((gpus(container) or 0 for _, container in mappings(job.spec, "containers")), default=0)
-
-
-@rule("trainer-mpi-node", severity="error", family=FAMILY, targets=("trainer",))
-def mpi_node(fleet: Fleet) -> Iterator[Issue]:
-    """An MPI runtime has no job called `node`.
-
-    Why: Trainer gives numNodes to the replicatedJob `node` and writes the hostfile from its pods. Under another name
-    it stays with what the runtime says.
-    Fix: Call the workers' job `node`.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: mpi}
-        spec:
-          mlPolicy: {numNodes: 2, mpi: {mpiImplementation: OpenMPI}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: launcher
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-              - name: worker
-                template:
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: mpi}
-        spec:
-          mlPolicy: {numNodes: 2, mpi: {mpiImplementation: OpenMPI}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: launcher
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-              - name: node
-                template:
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-    """
-    for runtime in runtimes(fleet):
-        found = jobs(runtime)
-        if policy_of(runtime) == "mpi" and found and not any(job.name == "node" for job in found):
-            names = ", ".join(job.name for job in found)
-            message = f'mpi needs a job called "node" for its workers, and here are {names}'
-            yield Issue(runtime, JOBS, message, "call the workers' job node")

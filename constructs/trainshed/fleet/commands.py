@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from trainshed.fleet.access import Node, items, mapping, mappings, strings, text
@@ -38,12 +39,29 @@ def command_words(container: Node, path: Path, made: Environment) -> tuple[list[
     return words, unknown
 
 
-def launches(fleet: Fleet, workload: Workload, pod_set: PodSet, path: Path, container: Node) -> list[Launch]:
+@dataclass(frozen=True)
+class Box:
+    """A container of a pod set as it runs: its environment, its command line, and `$(NAME)`s that nobody defines."""
+
+    pod_set: PodSet
+    path: Path
+    container: Node
+    environment: Environment
+    words: list[Placed]
+    unknown: list[tuple[str, Path]]
+
+
+def box_of(fleet: Fleet, workload: Workload, pod_set: PodSet, path: Path, container: Node) -> Box:
+    """A container with its environment and command line."""
+    made = environment(fleet, workload, pod_set, path, container)
+    return Box(pod_set, path, container, made, *command_words(container, path, made))
+
+
+def launches(fleet: Fleet, workload: Workload, box: Box) -> list[Launch]:
     """The commands of a container: one for the exec form, for a shell those of its script. Empty where only the image
     knows."""
-    made = environment(fleet, workload, pod_set, path, container)
-    words, _ = command_words(container, path, made)
-    return list(_Reader(fleet, workload, pod_set, container).read(words, made, _DEEPEST))
+    reader = _Reader(fleet, workload, box.pod_set, box.container)
+    return list(reader.read(box.words, box.environment, _DEEPEST))
 
 
 class _Reader:

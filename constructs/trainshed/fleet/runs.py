@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from trainshed.fleet.access import Node, dig, mapping, text
 from trainshed.fleet.amounts import amounts
-from trainshed.fleet.commands import launches
+from trainshed.fleet.commands import Box, box_of, launches
 from trainshed.fleet.launchers import Launch
 from trainshed.fleet.paths import Path
 from trainshed.fleet.words import literal, number
@@ -66,12 +66,13 @@ class Member:
 
 @dataclass
 class Run:
-    """A workload (a part of one, for an AppWrapper) and its members. `named` is False for runtimes and templates, of
-    which runs of any name are made."""
+    """A workload (a part of one, for an AppWrapper), its regular containers and what they start. `named` is False for
+    runtimes and templates, of which runs of any name are made."""
 
     workload: Workload
     members: list[Member] = field(default_factory=list)
     named: bool = True
+    boxes: list[Box] = field(default_factory=list)
 
     @property
     def torch(self) -> list[Member]:
@@ -128,7 +129,9 @@ def _run(fleet: Fleet, workload: Workload, *, named: bool) -> Run:
     run = Run(workload, named=named)
     for pod_set in workload.pod_sets:
         for path, container in pod_set.containers:
-            for launch in launches(fleet, workload, pod_set, path, container):
+            box = box_of(fleet, workload, pod_set, path, container)
+            run.boxes.append(box)
+            for launch in launches(fleet, workload, box):
                 run.members.append(Member(workload, pod_set, path, container, launch))
     return run
 
