@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from typing import Final
 
 from trainshed.faults import nearest
-from trainshed.fleet.access import Node, items
+from trainshed.fleet.access import Node, items, mapping, mappings, text
+from trainshed.fleet.amounts import amounts
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
-from trainshed.fleet.workload import PodSet, Workload
+from trainshed.fleet.workload import Workload
 
 VOLCANO: Final = "volcano"
 KAI: Final = "kai-scheduler"
@@ -19,6 +21,7 @@ VOLCANO_QUEUE: Final = "scheduling.volcano.sh/queue-name"
 VOLCANO_GROUP: Final = "scheduling.k8s.io/group-name"
 KAI_QUEUE: Final = "kai.scheduler/queue"
 _TORCH: Final = re.compile(r"\btorchrun\b|torch\.distributed\.(run|launch)\b|\baccelerate\s+launch\b")
+_RENDEZVOUS: Final = ("MASTER_ADDR", "WORLD_SIZE", "PET_NNODES", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT")
 _ELASTIC: Final = re.compile(r"--nnodes[= ]\s*[\"']?(\d+):(\d+)")
 
 
@@ -39,13 +42,8 @@ def called(document: Document) -> str:
     return str(document.ref).replace("/", " ", 1)
 
 
-def command_text(pod_set: PodSet) -> str:
-    """Commands, arguments and literal variables of the containers, as one text to look into."""
-    return " ".join(_words(item for _, item in pod_set.containers))
-
-
 def spec_text(spec: Node) -> str:
-    """The same of a pod spec."""
+    """Commands and arguments of the containers of a pod spec, as one text to look into."""
     return " ".join(_words(item for item in items(spec, "containers") if isinstance(item, dict)))
 
 
@@ -55,9 +53,25 @@ def _words(containers: Iterable[Node]) -> Iterator[str]:
             yield from (word for word in items(container, field) if isinstance(word, str))
 
 
-def runs_torch(words: str) -> bool:
-    """Whether a command text starts torch's launcher."""
-    return _TORCH.search(words) is not None
+def distributed(spec: Node) -> bool:
+    """Whether pods of this spec are ranks of one run: they start torch's launcher, are told of a rendezvous, or train
+    on several GPUs each."""
+    words = spec_text(spec)
+    if _TORCH.search(words) is not None:
+        return True
+    for _, container in mappings(spec, "containers"):
+        if any(text(item, "name") in _RENDEZVOUS for _, item in mappings(container, "env")):
+            return True
+    return "train" in words and _gpus(spec) > 1
+
+
+def _gpus(spec: Node) -> Fraction:
+    found = Fraction(0)
+    for _, container in mappings(spec, "containers"):
+        for name, amount in amounts(mapping(container, "resources").get("limits")).items():
+            if name.endswith("/gpu"):
+                found += amount.value
+    return found
 
 
 def elastic_minimum(words: str) -> int | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from trainshed.checks.gang_common import KAI_QUEUE, command_text, label_place, runs_torch
+from trainshed.checks.gang_common import KAI_QUEUE, distributed, label_place
 from trainshed.checks.kai_common import (
     GROUP_NAME,
     MIN_MEMBER,
@@ -78,7 +78,7 @@ def job_is_no_gang(fleet: Fleet) -> Iterator[Issue]:
             continue
         if workload.pods < 2 or MIN_MEMBER in workload.annotations:
             continue
-        if any(runs_torch(command_text(pod_set)) for pod_set in workload.pod_sets):
+        if any(distributed(pod_set.spec) for pod_set in workload.pod_sets):
             message = f"KAI starts the {workload.pods} pods of this run one by one, without {MIN_MEMBER}"
             yield Issue(*_place(workload), message, f'annotate the Job with {MIN_MEMBER}: "{workload.pods}"')
 

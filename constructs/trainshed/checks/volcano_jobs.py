@@ -9,11 +9,11 @@ from pydantic import ValidationError
 
 from trainshed.api.mistakes import mistakes_of
 from trainshed.api.registry import model_for
-from trainshed.checks.gang_common import KAI, VOLCANO, YUNIKORN, elastic_minimum, spec_text
+from trainshed.checks.gang_common import KAI, VOLCANO, YUNIKORN, distributed, elastic_minimum, spec_text
 from trainshed.checks.kueue_near import misspelt
 from trainshed.checks.rule import Issue, rule
-from trainshed.checks.volcano_policies import is_torch
-from trainshed.fleet.access import dig, mapping, mappings, text, whole
+from trainshed.checks.volcano_policies import is_run
+from trainshed.fleet.access import text, whole
 from trainshed.fleet.volcano_jobs import VolcanoJob
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def gang_waits_for_itself(fleet: Fleet) -> Iterator[Issue]:
 
 @rule("volcano-gang-incomplete", severity="warning", family=FAMILY, targets=("volcano",))
 def gang_incomplete(fleet: Fleet) -> Iterator[Issue]:
-    """A torch run's `minAvailable` is below the number of its pods.
+    """A distributed run's `minAvailable` is below the number of its pods.
 
     Why: The run then starts without all its ranks and waits in the rendezvous until it times out, GPUs held. An elastic
     launch (`--nnodes=2:4`) and partitions (`minPartitions`) say how many are enough, and are taken by that.
@@ -154,18 +154,13 @@ def gang_incomplete(fleet: Fleet) -> Iterator[Issue]:
           - {name: worker, replicas: 3, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
     """
     for job in fleet.volcano_jobs:
-        if job.minimum >= job.replicas or not is_torch(job) or _partial_on_purpose(job):
+        if job.minimum >= job.replicas or not is_run(job) or _partial_on_purpose(job):
             continue
-        ranks = [task for task in job.tasks if "pytorch" in job.plugins or runs_ranks(spec_text(task.spec))]
+        ranks = [task for task in job.tasks if "pytorch" in job.plugins or distributed(task.spec)]
         least = sum(task.replicas for task in ranks)
         if job.minimum < least:
             message = f"minAvailable is {job.minimum} of {least} pods: the run may start without all its ranks and hang"
             yield Issue(job.document, (*job.path, "minAvailable"), message, f"write minAvailable: {job.replicas}")
-
-
-def runs_ranks(words: str) -> bool:
-    """Whether a task's command is one of torch's launchers."""
-    return "torch" in words or "accelerate" in words
 
 
 def _partial_on_purpose(job: VolcanoJob) -> bool:
@@ -176,42 +171,6 @@ def _partial_on_purpose(job: VolcanoJob) -> bool:
         if least is not None and job.minimum >= least:
             return True
     return False
-
-
-@rule("volcano-claim-mounted-twice", severity="warning", family=FAMILY, targets=("volcano",))
-def claim_mounted_twice(fleet: Fleet) -> Iterator[Issue]:
-    """Two volumes of a Job name the same claim.
-
-    Why: The controller adds one volume for each claim, and silently leaves out the second mount.
-    Fix: Keep one entry, and mount further folders in the pod template.
-    Bad:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          volumes: [{mountPath: /data, volumeClaimName: data}, {mountPath: /ckpt, volumeClaimName: data}]
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          volumes: [{mountPath: /data, volumeClaimName: data}, {mountPath: /ckpt, volumeClaimName: ckpt}]
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    """
-    for job in fleet.volcano_jobs:
-        seen: dict[str, str] = {}
-        for index, volume in mappings(job.spec, "volumes"):
-            claim, mount = text(volume, "volumeClaimName"), text(volume, "mountPath")
-            if claim and claim in seen:
-                message = f'claim "{claim}" is mounted at {seen[claim]} already; the mount at {mount} is left out'
-                path = (*job.path, "volumes", index, "volumeClaimName")
-                yield Issue(job.document, path, message, "mount the second folder in the pod template")
-            seen.setdefault(claim, mount)
 
 
 @rule("volcano-embedded-job", severity="error", family=FAMILY, targets=("volcano",))
@@ -251,51 +210,3 @@ def embedded_job(fleet: Fleet) -> Iterator[Issue]:
                     field = mistake.path[-1] if mistake.path and isinstance(mistake.path[-1], str) else "spec"
                     message = f"{field} {mistake.message}".replace(f"{field} {field} ", f"{field} ")
                     yield Issue(job.document, (*job.path, *mistake.path), message, mistake.fix)
-
-
-@rule("volcano-priority-class-missing", severity="error", family=FAMILY, targets=("volcano",))
-def priority_class_missing(fleet: Fleet) -> Iterator[Issue]:
-    """A Volcano Job or PodGroup names a PriorityClass that the input nearly has.
-
-    Why: The class goes to every pod whose template names none, and pods with an unknown class are refused.
-    Fix: Name an existing PriorityClass.
-    Bad:
-        apiVersion: scheduling.k8s.io/v1
-        kind: PriorityClass
-        metadata: {name: high-priority}
-        value: 1000
-        ---
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          priorityClassName: hihg-priority
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: scheduling.k8s.io/v1
-        kind: PriorityClass
-        metadata: {name: high-priority}
-        value: 1000
-        ---
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          priorityClassName: high-priority
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    """
-    known = fleet.names("scheduling.k8s.io", "PriorityClass")
-    found = [(job.document, job.spec, job.path) for job in fleet.volcano_jobs]
-    for group in fleet.of(("scheduling.volcano.sh", "PodGroup")):
-        found.append((group, mapping(group.manifest, "spec"), ("spec",)))
-    for document, spec, path in found:
-        name = dig(spec, "priorityClassName")
-        if isinstance(name, str) and name and known and name not in known and not name.startswith("system-"):
-            message = (
-                f'there is no PriorityClass "{name}" (defined: {", ".join(sorted(known)[:5])}): its pods are refused'
-            )
-            yield Issue(document, (*path, "priorityClassName"), message, f'add PriorityClass "{name}" or name another')

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from trainshed.checks.gang_common import runs_torch, spec_text
+from trainshed.checks.gang_common import distributed, spec_text
 from trainshed.checks.rule import Issue, rule
 from trainshed.checks.volcano_plugins import coordinator
 from trainshed.fleet.access import Node, dig, items, text
@@ -117,7 +117,7 @@ def no_failure_policy(fleet: Fleet) -> Iterator[Issue]:
           - {name: worker, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
     """
     for job in fleet.volcano_jobs:
-        if job.replicas < 2 or not is_torch(job):
+        if job.replicas < 2 or not is_run(job):
             continue
         unhandled = [task for task in job.tasks if task.replicas and not _handles_failure(job, task)]
         if unhandled:
@@ -127,9 +127,9 @@ def no_failure_policy(fleet: Fleet) -> Iterator[Issue]:
             yield Issue(job.document, path, message, fix)
 
 
-def is_torch(job: VolcanoJob) -> bool:
-    """Whether the job is a torch run: by its plugin or its commands."""
-    return "pytorch" in job.plugins or any(runs_torch(spec_text(task.spec)) for task in job.tasks)
+def is_run(job: VolcanoJob) -> bool:
+    """Whether the pods of a job are ranks of one run: by its plugin or its pods."""
+    return "pytorch" in job.plugins or any(distributed(task.spec) for task in job.tasks)
 
 
 def _handles_failure(job: VolcanoJob, task: Task) -> bool:

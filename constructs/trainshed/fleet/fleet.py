@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from trainshed.fleet.limit_ranges import LimitRanges
     from trainshed.fleet.namespaces import Namespaces
     from trainshed.fleet.runs import Run
-    from trainshed.fleet.runs import Run
     from trainshed.fleet.volcano_config import VolcanoConfig
     from trainshed.fleet.volcano_jobs import VolcanoJob
     from trainshed.fleet.volcano_tree import VolcanoTree
@@ -91,13 +90,6 @@ class Fleet:
         from trainshed.fleet.workloads import templates_of
 
         return list(templates_of(self))
-
-    @cached_property
-    def runs(self) -> list[Run]:
-        """What the containers of every workload and template start."""
-        from trainshed.fleet.runs import runs_of
-
-        return list(runs_of(self))
 
     @cached_property
     def runs(self) -> list[Run]:

@@ -44,7 +44,7 @@ class TestQueues:
 
     def test_without_any_queue_in_the_input_a_name_is_only_a_note(self) -> None:
         assert codes(vcjob("queue: train")) == []
-        assert codes(vcjob("queue: train"), infos=True) == ["volcano-queue-missing"]
+        assert "volcano-queue-missing" in codes(vcjob("queue: train"), infos=True)
 
     def test_root_takes_no_jobs(self) -> None:
         assert codes(vcjob("queue: root")) == ["volcano-queue-not-leaf"]
@@ -311,3 +311,35 @@ class TestFlows:
             "[{name: a, dependsOn: {targets: [b]}}, {name: b, dependsOn: {targets: [a]}}]}\n"
         )
         assert codes(flow) == ["volcano-flow-targets"]
+
+
+class TestRuns:
+    """A run is told by its launcher, its variables, or several GPUs and a training command."""
+
+    GPU_TASK = (
+        "- {name: node, replicas: 4, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t, "
+        "command: [python, %s], resources: {limits: {nvidia.com/gpu: %d}}}]}}}"
+    )
+
+    @pytest.mark.parametrize(
+        ("script", "gpus", "bad"), [("train.py", 8, True), ("infer.py", 8, False), ("train.py", 1, False)]
+    )
+    def test_a_gang_smaller_than_the_run(self, script: str, gpus: int, bad: bool) -> None:
+        made = vcjob(f"minAvailable: 1\n{POLICIES}", self.GPU_TASK % (script, gpus))
+        assert codes(made) == (["volcano-gang-incomplete"] if bad else [])
+
+    def test_variables_of_a_rendezvous(self) -> None:
+        spec = POD.replace("image: t", "image: t, env: [{name: MASTER_ADDR, value: sft-node-0.sft}]")
+        task = f"- {{name: node, replicas: 2, template: {{spec: {spec}}}}}"
+        assert codes(vcjob("minAvailable: 1", task)) == ["volcano-gang-incomplete", "volcano-no-failure-policy"]
+
+    def test_a_misspelt_claim_and_one_that_is_elsewhere(self) -> None:
+        claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: checkpoints, namespace: a}\n"
+        volumes = "volumes: [{mountPath: /c, volumeClaimName: %s}]"
+        assert codes(claim, vcjob(volumes % "checkponts")) == ["volcano-claim-missing"]
+        assert codes(claim, vcjob(volumes % "datasets")) == []
+
+    def test_defaults_are_named(self) -> None:
+        (found,) = findings(vcjob("plugins: {mpi: [--master=node]}"), infos=True)
+        assert found.code == "volcano-defaults-unwritten"
+        assert "the plugin ssh" in found.message
