@@ -69,10 +69,12 @@ def address_local(fleet: Fleet) -> Iterator[Issue]:
                       image: trainer
                       command: [torchrun, --nnodes=4, --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, train.py]
     """
+    named = {id(run) for run, _, address in meeting(fleet) if not is_local(host_text(address))}
     for run, member, address in meeting(fleet):
         host = host_text(address)
-        if host and is_local(host) and not (member.launch.conditional and member.pod_set.count == 1):
-            if _one_process(member) or (run.workload.form == "pytorch" and member.pod_set.name == "master"):
+        if host and is_local(host):
+            alone = member.pod_set.count == 1 and (id(run) in named or member.launch.conditional)
+            if alone or _one_process(member):  # the pod of rank 0 may call itself localhost
                 continue
             message = f"{address.label} is {host}, so that each of the {run.pods} pods meets only itself"
             yield issue(member.pod_set, address.path, message, right_address(run, address))

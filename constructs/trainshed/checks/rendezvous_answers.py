@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING, Final
 from trainshed.checks.rendezvous_common import meeting
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import dig, items, mapping, mappings, whole
-from trainshed.fleet.addresses import Domain, domain, headless, host_text, labels_of, pod_names, readiness, service_of
+from trainshed.fleet.addresses import (
+    Address,
+    Domain,
+    domain,
+    headless,
+    host_text,
+    is_local,
+    labels_of,
+    pod_names,
+    readiness,
+    service_of,
+)
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
-from trainshed.fleet.runs import Run
+from trainshed.fleet.runs import Member, Run
 from trainshed.fleet.words import number
 
 if TYPE_CHECKING:
@@ -172,3 +183,83 @@ def port_not_served(fleet: Fleet) -> Iterator[Issue]:
             related = (("its ports", service, ("spec", "ports")),)
             document, path = member.pod_set.at(address.path)
             yield Issue(document, path, message, f"add port {port} to the Service", None, related)
+
+
+@rule("rendezvous-ports-differ", severity="error", family=FAMILY)
+def ports_differ(fleet: Fleet) -> Iterator[Issue]:
+    """Parts of a run meet at different ports of one host.
+
+    Why: All ranks of a world meet at one host and port. Those that go elsewhere wait there for the others.
+    Fix: Write one port in all parts.
+    Bad:
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          minAvailable: 2
+          plugins: {svc: []}
+          tasks:
+          - name: master
+            replicas: 1
+            template:
+              spec:
+                restartPolicy: Never
+                containers:
+                - name: node
+                  image: trainer
+                  env: [{name: MASTER_ADDR, value: sft-master-0.sft}, {name: MASTER_PORT, value: "29500"}]
+                  command: [python, train.py]
+          - name: worker
+            replicas: 1
+            template:
+              spec:
+                restartPolicy: Never
+                containers:
+                - name: node
+                  image: trainer
+                  env: [{name: MASTER_ADDR, value: sft-master-0.sft}, {name: MASTER_PORT, value: "23456"}]
+                  command: [python, train.py]
+    Good:
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          minAvailable: 2
+          plugins: {svc: []}
+          tasks:
+          - name: master
+            replicas: 1
+            template:
+              spec:
+                restartPolicy: Never
+                containers:
+                - name: node
+                  image: trainer
+                  env: [{name: MASTER_ADDR, value: sft-master-0.sft}, {name: MASTER_PORT, value: "29500"}]
+                  command: [python, train.py]
+          - name: worker
+            replicas: 1
+            template:
+              spec:
+                restartPolicy: Never
+                containers:
+                - name: node
+                  image: trainer
+                  env: [{name: MASTER_ADDR, value: sft-master-0.sft}, {name: MASTER_PORT, value: "29500"}]
+                  command: [python, train.py]
+    """
+    first: dict[int, tuple[Member, Address]] = {}
+    for run, member, address in meeting(fleet):
+        host = host_text(address)
+        port = number(address.port)
+        if not host or port is None or is_local(host):
+            continue
+        other, known = first.setdefault(id(run), (member, address))
+        if other.pod_set is member.pod_set or host_text(known) != host or number(known.port) == port:
+            continue
+        message = f"it meets at port {port} of {host}, and {other.pod_set.name} at port {number(known.port)}"
+        document, at = other.pod_set.at(known.path)
+        written, path = member.pod_set.at(address.path)
+        yield Issue(
+            written, path, message, "write one port", None, ((f"the address of {other.pod_set.name}", document, at),)
+        )

@@ -99,10 +99,14 @@ def claim_on_several_nodes(fleet: Fleet) -> Iterator[Issue]:
               volumes: [{name: ckpt, persistentVolumeClaim: {claimName: ckpt}}]
     """
     for workload in fleet.workloads:
+        mounted: dict[str, int] = {}
         for pod_set in workload.pod_sets:
-            if pod_set.count < 2:
-                continue
             for path, name, claim, spec in _claims(fleet, workload, pod_set):
+                before = mounted.get(name, 0)
+                mounted[name] = before + (0 if _sequential(workload) else pod_set.count)
+                pods = before + pod_set.count
+                if pods < 2 or not pod_set.count:
+                    continue
                 modes = [mode for mode in items(spec, "accessModes") if isinstance(mode, str)]
                 if not modes or any(mode in ("ReadWriteMany", "ReadOnlyMany") for mode in modes):
                     continue
@@ -110,11 +114,16 @@ def claim_on_several_nodes(fleet: Fleet) -> Iterator[Issue]:
                 if severity is None:
                     continue
                 one = "pod" if "ReadWriteOncePod" in modes else "node"
-                message = f'{pod_set.count} pods mount the claim "{name}", which is {modes[0]}: for one {one} at a time'
+                message = f'{pods} pods mount the claim "{name}", which is {modes[0]}: for one {one} at a time'
                 related = (("its access modes", claim, ("spec", "accessModes")),) if claim else ()
                 document, written = pod_set.at(path)
                 fix = "use a claim with accessModes: [ReadWriteMany]"
                 yield Issue(document, written, message, fix, severity, related)
+
+
+def _sequential(workload: Workload) -> bool:
+    """Whether pod sets run one after the other, such as initializers before the nodes."""
+    return any(pod_set.item.get("dependsOn") for pod_set in workload.pod_sets) or workload.form == "JobFlow"
 
 
 def _severity(pod_set: PodSet, modes: list[str], claim: Document | None) -> Severity | None:
