@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from trainshed.checks.argocd import is_hook
 from trainshed.checks.kueue_near import near_miss
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.access import strings
+from trainshed.fleet.workload import Workload
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -21,7 +21,7 @@ _RUNS: Final = frozenset(
 )
 
 
-@rule("kueue-run-without-queue", severity="warning", family=_FAMILY, targets=("kueue",))
+@rule("kueue-run-without-queue", severity="info", family=_FAMILY, targets=("kueue",))
 def run_without_queue(fleet: Fleet) -> Iterator[Issue]:
     """A run asks for devices that Kueue hands out, but names no queue.
 
@@ -69,6 +69,8 @@ def run_without_queue(fleet: Fleet) -> Iterator[Issue]:
               restartPolicy: Never
               containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "8"}}}]
     """
+    if fleet.kueue.config.manage_without_queue:
+        return
     queues: dict[str | None, list[str]] = {}
     offered: dict[str | None, set[str]] = {}
     for local in fleet.kueue.local_queues.values():
@@ -88,7 +90,7 @@ def run_without_queue(fleet: Fleet) -> Iterator[Issue]:
             continue
         names = queues.get(workload.namespace, [])
         devices = sorted(offered.get(workload.namespace, set()).intersection(workload.requests))
-        if not devices or "default" in names or _told_otherwise(workload.annotations, document.manifest):
+        if not devices or "default" in names or _names_a_queue(document.manifest, _runtime(workload)):
             continue
         if any(pod_set.scheduler not in ("", "default-scheduler") for pod_set in workload.pod_sets):
             continue
@@ -99,7 +101,21 @@ def run_without_queue(fleet: Fleet) -> Iterator[Issue]:
         yield Issue(document, workload.labels_path, message, fix)
 
 
-def _told_otherwise(annotations: dict[str, str], manifest: dict[str, object]) -> bool:
-    """A queue's name that stands in the wrong place or under a near name is another rule's to tell."""
-    keys = {*annotations, *strings(manifest, "metadata", "annotations"), *strings(manifest, "metadata", "labels")}
-    return any(key == _QUEUE or near_miss(key.rpartition("/")[2], ["queue-name"]) for key in keys)
+def _runtime(workload: Workload) -> object:
+    return workload.runtime.manifest if workload.runtime else None
+
+
+def _names_a_queue(*manifests: object) -> bool:
+    """Whether a queue's name stands anywhere, misplaced or misspelt: that is another rule's to tell."""
+    stack = list(manifests)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            for key in node:
+                last = str(key).rpartition("/")[2]
+                if last == "queue-name" or ("kueue" in str(key) and near_miss(last, ["queue-name"])):
+                    return True
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
+    return False
