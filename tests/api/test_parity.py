@@ -39,7 +39,7 @@ ROOT = frozenset({"apiVersion", "kind", "metadata", "status"})
 # Differences that are meant: a regular expression for lines of the report, and why.
 ALLOWED = {
     r"^[A-Za-z]+\.spec: is optional in the schema": "such an object asks for nothing, and its controller refuses it",
-    r"^(Cron)?Job\.spec\.(jobTemplate\.spec\.)?tasks(\[\]\.template)?: is optional in the schema": "Volcano's webhook refuses a Job without pods",
+    r"^(Cron)?Job\.spec\.(jobTemplate\.spec\.)?tasks(\[\]\.template)?: is optional in the schema": "Volcano's webhook refuses a Job without pods",  # noqa: E501
     r"^JobSet\.spec\.failurePolicy\.rules\[\]\.name: is required": (
         "JobSet's webhook writes it before the schema is looked at; in runtimes a rule of ours asks for it"
     ),
@@ -49,7 +49,7 @@ ALLOWED = {
     r"\.(evictionResponders|protocol|mode|bindMountOptions|user|defaultUser): \w+ has this field": (
         "a pod's field of Kubernetes 1.37, newer than the pods in these CRDs; the oracle refuses it in dist/"
     ),
-    r"^(Cron)?Job\..*\.schedulingGroup: PodSpec has this field": "a pod's field of Kubernetes 1.36, newer than Volcano's pods",
+    r"^(Cron)?Job\..*\.schedulingGroup: PodSpec has this field": "a pod's field of Kubernetes 1.36, newer than Volcano's pods",  # noqa: E501
     r"(levels\[\]\.nodeLabel|nodeSelector\[\]\.key): the model refuses what the schema accepts: 'a+… of length 64": (
         "a label key: at most 63 characters after the prefix, which the pattern cannot say"
     ),
