@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from typing import Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
-from trainshed.fleet.access import items, strings, text
+from trainshed.fleet.access import Node, items, mapping, mappings, strings, text
 from trainshed.fleet.document import Document
+from trainshed.fleet.paths import Path
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
 
 FAMILY: Final = "Argo CD"
 WAVE: Final = "argocd.argoproj.io/sync-wave"
@@ -15,14 +21,20 @@ HOOK: Final = "argocd.argoproj.io/hook"
 HELM_HOOK: Final = "helm.sh/hook"
 HOOK_DELETE: Final = "argocd.argoproj.io/hook-delete-policy"
 APPLICATION: Final = ("argoproj.io", "Application")
+APPLICATION_SET: Final = ("argoproj.io", "ApplicationSet")
 PROJECT: Final = ("argoproj.io", "AppProject")
 
-_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+#: Hooks that run before the objects of the sync are there (argo-cd 3.5, `gitops-engine/pkg/sync/hook/helm/type.go`).
+_BEFORE: Final = frozenset({"PreSync", "pre-install", "pre-upgrade"})
 
 
 def annotations_of(document: Document) -> dict[str, str]:
     """The object's annotations."""
-    return strings(document.manifest, "metadata", "annotations")
+    metadata = document.manifest.get("metadata")
+    if not isinstance(metadata, dict) or not metadata.get("annotations"):
+        return {}
+    return strings(metadata, "annotations")
 
 
 def sync_options(document: Document) -> list[str]:
@@ -36,6 +48,22 @@ def is_hook(document: Document) -> bool:
     return found.get(HOOK, "Skip") != "Skip" or HELM_HOOK in found
 
 
+def hook_types(document: Document) -> list[str]:
+    """The hook types that the object names: Argo CD's, otherwise Helm's."""
+    found = annotations_of(document)
+    return [part.strip() for part in (found.get(HOOK) or found.get(HELM_HOOK, "")).split(",") if part.strip()]
+
+
+def runs_before_sync(document: Document) -> bool:
+    """Whether the object is a hook that runs before the ordinary objects of its sync are applied."""
+    return is_hook(document) and bool(_BEFORE.intersection(hook_types(document)))
+
+
+def is_live(document: Document) -> bool:
+    """Whether the manifest was read from a cluster (`kubectl get -o yaml`), and so need not stand in Git as it is."""
+    return bool(mapping(document.manifest, "metadata").get("uid"))
+
+
 def replaces(document: Document) -> bool:
     """Whether a change deletes the object and creates it again."""
     options = sync_options(document)
@@ -45,12 +73,43 @@ def replaces(document: Document) -> bool:
 def wave(document: Document) -> int:
     """The sync wave; what is no integer counts as 0 (argo-cd 3.5, `gitops-engine/pkg/sync/syncwaves/waves.go`)."""
     given = annotations_of(document).get(WAVE, "0")
-    return int(given) if _INTEGER.fullmatch(given) else 0
+    return int(given) if INTEGER.fullmatch(given) else 0
 
 
-def app_options(application: Document) -> list[str]:
-    """The sync options of an Application."""
-    return [item for item in items(application.manifest, "spec", "syncPolicy", "syncOptions") if isinstance(item, str)]
+def folder(document: Document) -> str:
+    """The folder of the object's file. Waves order the objects of one Application, and that is mostly one folder."""
+    return posixpath.dirname(document.file.replace("\\", "/"))
+
+
+def under_argocd(fleet: Fleet) -> bool:
+    """Whether the input shows that Argo CD applies it: an Application, or an annotation of Argo CD."""
+    if any(fleet.has_kind(*kind) for kind in (APPLICATION, APPLICATION_SET)):
+        return True
+    return any(WAVE in found or OPTIONS in found for found in map(annotations_of, fleet.documents))
+
+
+def application_specs(fleet: Fleet) -> Iterator[tuple[Document, Path, Node]]:
+    """(document, path, spec) of each Application and of each ApplicationSet's template."""
+    for application in fleet.of(APPLICATION):
+        yield application, ("spec",), mapping(application.manifest, "spec")
+    for application_set in fleet.of(APPLICATION_SET):
+        yield (
+            application_set,
+            ("spec", "template", "spec"),
+            mapping(application_set.manifest, "spec", "template", "spec"),
+        )
+
+
+def sources_of(spec: Node) -> list[tuple[Path, Node]]:
+    """(path in the spec, source) of an Application's one or several sources."""
+    several = [(("sources", index), item) for index, item in mappings(spec, "sources")]
+    one = [(("source",), mapping(spec, "source"))] if mapping(spec, "source") else []
+    return [*one, *several]
+
+
+def app_options(spec: Node) -> list[str]:
+    """The sync options of an Application's spec."""
+    return [item for item in items(spec, "syncPolicy", "syncOptions") if isinstance(item, str)]
 
 
 def destination_namespace(application: Document) -> str:

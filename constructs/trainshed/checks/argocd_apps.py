@@ -1,43 +1,32 @@
-"""Applications: sync options that are missing, misspelt or without effect."""
+"""Applications: sync options that are missing where they are needed."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from trainshed.checks.argocd import APPLICATION, FAMILY, app_options, sync_options
+from trainshed.checks.argocd import FAMILY, app_options, application_specs, folder, sources_of, sync_options
 from trainshed.checks.rule import Issue, rule
-from trainshed.faults import nearest
-from trainshed.fleet.access import dig, items, mappings, text
+from trainshed.fleet.access import Node, dig, items, mappings, text
 from trainshed.fleet.document import Document
+from trainshed.fleet.paths import Path
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
 
-_KNOWN_OPTIONS: Final = (
-    "ApplyOutOfSyncOnly",
-    "ClientSideApplyMigration",
-    "CreateNamespace",
-    "Delete",
-    "FailOnSharedResource",
-    "Force",
-    "PruneLast",
-    "PrunePropagationPolicy",
-    "Prune",
-    "Replace",
-    "RespectIgnoreDifferences",
-    "ServerSideApply",
-    "SkipDryRunOnMissingResource",
-    "Validate",
-)
 #: Operators whose CRDs are above the 262,144 bytes that client-side apply can keep in its annotation.
-_LARGE_CRDS: Final = (
-    "jobset", "kai-scheduler", "kuberay", "kubeflow", "kueue", "leaderworkerset", "lws", "prometheus-operator",
-    "kube-prometheus-stack", "training-operator", "trainer", "volcano",
-)  # fmt: skip
+_OPERATOR: Final = re.compile(
+    r"(jobset|kai-scheduler|kuberay|kuberay-operator|kubeflow|kubeflow-trainer|kueue|leaderworkerset|lws|"
+    r"prometheus-operator|kube-prometheus-stack|training-operator|trainer|volcano)"
+    r"(?:-(?:crds?|operator|controller|manager|install|v?[0-9][0-9a-z.-]*))?"
+)
+_UPSTREAM_PATH: Final = re.compile(r"(?:config|manifests|deploy|deployments|installer|helm|charts|bundle)(?:/|$)")
+_CRD: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")
+_PLAIN_JQ: Final = re.compile(r"(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
 _LAST_APPLIED_MAX: Final = 262_144
-_OPTIONS_PATH: Final = ("spec", "syncPolicy", "syncOptions")
+_OPTIONS: Final = ("syncPolicy", "syncOptions")
 
 
 @rule("argocd-large-crds-client-side", severity="warning", family=FAMILY)
@@ -65,15 +54,15 @@ def large_crds_client_side(fleet: Fleet) -> Iterator[Issue]:
           destination: {server: https://kubernetes.default.svc, namespace: kueue-system}
           syncPolicy: {syncOptions: [ServerSideApply=true]}
     """
-    for application in fleet.of(APPLICATION):
-        options = app_options(application)
-        operator = _operator(application)
+    server_side = False
+    for document, path, spec in application_specs(fleet):
+        options = app_options(spec)
+        server_side = server_side or "ServerSideApply=true" in options
+        operator = _operator(fleet, spec)
         if operator and "ServerSideApply=true" not in options and "Replace=true" not in options:
             message = f"the CRDs of {operator} are above the 262144 bytes that client-side apply can take"
-            yield Issue(application, _OPTIONS_PATH, message, "add ServerSideApply=true to syncOptions")
-    if any("ServerSideApply=true" in app_options(application) for application in fleet.of(APPLICATION)):
-        return
-    for crd in fleet.of(("apiextensions.k8s.io", "CustomResourceDefinition")):
+            yield Issue(document, (*path, *_OPTIONS), message, "add ServerSideApply=true to syncOptions")
+    for crd in fleet.of(_CRD) if not server_side else ():
         options = sync_options(crd)
         if "ServerSideApply=true" in options or "Replace=true" in options:
             continue
@@ -84,17 +73,28 @@ def large_crds_client_side(fleet: Fleet) -> Iterator[Issue]:
             yield Issue(crd, ("metadata", "annotations"), message, fix)
 
 
-def _operator(application: Document) -> str:
-    """The operator that an Application installs, told by the last part of its path or by its chart's name."""
-    sources = [dig(application.manifest, "spec", "source"), *items(application.manifest, "spec", "sources")]
-    for source in sources:
+def _operator(fleet: Fleet, spec: Node) -> str:
+    """The operator whose CRDs an Application installs, told by its chart's name, its path or its repository."""
+    for _, source in sources_of(spec):
         if dig(source, "helm", "skipCrds") is True:
             continue
-        parts = {text(source, "chart"), *text(source, "path").lower().split("/")}
-        for operator in _LARGE_CRDS:
-            if operator in parts:
-                return operator
+        path = text(source, "path").strip("/")
+        if path and _without_crds(fleet, path):
+            continue
+        parts = [text(source, "chart"), *path.lower().split("/")]
+        if _UPSTREAM_PATH.match(path):
+            parts.append(text(source, "repoURL").removesuffix(".git").rpartition("/")[2].lower())
+        for part in parts:
+            found = _OPERATOR.fullmatch(part)
+            if found:
+                return found[1]
     return ""
+
+
+def _without_crds(fleet: Fleet, path: str) -> bool:
+    """Whether the input has what stands at `path` of the repository, and no CRD is there."""
+    there = [item for item in fleet.documents if f"/{folder(item)}/".endswith(f"/{path}/")]
+    return bool(there) and not any(item.kind == "CustomResourceDefinition" for item in there)
 
 
 @rule("argocd-ignored-field-applied", severity="warning", family=FAMILY)
@@ -133,81 +133,41 @@ def ignored_field_applied(fleet: Fleet) -> Iterator[Issue]:
           syncPolicy: {automated: {selfHeal: true}, syncOptions: [RespectIgnoreDifferences=true]}
           ignoreDifferences: [{group: apps, kind: Deployment, jsonPointers: [/spec/replicas]}]
     """
-    for application in fleet.of(APPLICATION):
-        if "RespectIgnoreDifferences=true" in app_options(application):
+    for application, start, spec in application_specs(fleet):
+        if "RespectIgnoreDifferences=true" in app_options(spec):
             continue
-        for index, entry in mappings(application.manifest, "spec", "ignoreDifferences"):
-            for position, pointer in enumerate(items(entry, "jsonPointers")):
-                holder = _holder(fleet, entry, pointer)
-                if holder is not None:
-                    message = (
-                        f"{pointer} is ignored in comparisons, but {holder.kind} "
-                        f'"{holder.name}" has it in Git and each sync writes it'
-                    )
-                    path = ("spec", "ignoreDifferences", index, "jsonPointers", position)
-                    fix = f"add RespectIgnoreDifferences=true to syncOptions, or drop {pointer} from the manifest"
-                    yield Issue(application, path, message, fix, None, (("the manifest", holder, _parts(pointer)),))
+        for index, entry in mappings(spec, "ignoreDifferences"):
+            for field in ("jsonPointers", "jqPathExpressions"):
+                for position, pointer in enumerate(items(entry, field)):
+                    holder = _holder(fleet, entry, pointer)
+                    if holder is not None:
+                        path = (*start, "ignoreDifferences", index, field, position)
+                        yield _still_applied(application, path, pointer, holder)
 
 
-def _holder(fleet: Fleet, entry: Any, pointer: Any) -> Document | None:
+def _still_applied(application: Document, path: Path, pointer: str, holder: Document) -> Issue:
+    message = (
+        f'{pointer} is ignored in comparisons, but {holder.kind} "{holder.name}" has it in Git and each sync writes it'
+    )
+    fix = f"add RespectIgnoreDifferences=true to syncOptions, or drop {pointer} from the manifest"
+    return Issue(application, path, message, fix, None, (("the manifest", holder, _parts(pointer)),))
+
+
+def _holder(fleet: Fleet, entry: Node, pointer: Any) -> Document | None:
     """An object of the input that the entry is about and that has the field."""
-    if not isinstance(pointer, str) or not pointer.startswith("/"):
+    if not isinstance(pointer, str) or not (pointer.startswith("/") or _PLAIN_JQ.fullmatch(pointer)):
         return None
-    kind = (text(entry, "group"), text(entry, "kind"))
-    for document in fleet.of(kind):
+    group, kind = text(entry, "group"), text(entry, "kind")
+    for document in fleet.documents if "*" in (group, kind) else fleet.of((group, kind)):
+        fits = group in ("*", document.group) and kind in ("*", document.kind) and document.judged
         named = text(entry, "name") in ("", document.name)
-        placed = text(entry, "namespace") in ("", document.namespace)
-        if named and placed and document.has(_parts(pointer)):
+        there = text(entry, "namespace") in ("", document.namespace)
+        if fits and named and there and document.has(_parts(pointer)):
             return document
     return None
 
 
 def _parts(pointer: str) -> tuple[str | int, ...]:
-    parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    separator = "/" if pointer.startswith("/") else "."
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split(separator)[1:]]
     return tuple(int(part) if part.isdigit() and len(part) < 9 else part for part in parts)
-
-
-@rule("argocd-unknown-sync-option", severity="warning", family=FAMILY)
-def unknown_sync_option(fleet: Fleet) -> Iterator[Issue]:
-    """A sync option that Argo CD does not know.
-
-    Why: Unknown options are ignored without a word, so what they were meant for does not happen.
-    Fix: Write one that exists, as `Name=value`.
-    Bad:
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: runs, namespace: argocd}
-        spec:
-          project: platform
-          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
-          destination: {server: https://kubernetes.default.svc, namespace: team-a}
-          syncPolicy: {syncOptions: [ServerSideAply=true]}
-    Good:
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: runs, namespace: argocd}
-        spec:
-          project: platform
-          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
-          destination: {server: https://kubernetes.default.svc, namespace: team-a}
-          syncPolicy: {syncOptions: [ServerSideApply=true]}
-    """
-    for document in fleet.documents:
-        if not document.judged:
-            continue
-        for option in sync_options(document):
-            if message := _unknown(option):
-                path = ("metadata", "annotations", "argocd.argoproj.io/sync-options")
-                yield Issue(document, path, message, nearest(option.partition("=")[0], _KNOWN_OPTIONS))
-    for application in fleet.of(APPLICATION):
-        for index, option in enumerate(items(application.manifest, *_OPTIONS_PATH)):
-            if isinstance(option, str) and (message := _unknown(option)):
-                fix = nearest(option.partition("=")[0], _KNOWN_OPTIONS)
-                yield Issue(application, (*_OPTIONS_PATH, index), message, fix)
-
-
-def _unknown(option: str) -> str:
-    name, equals, value = option.partition("=")
-    if name not in _KNOWN_OPTIONS:
-        return f'"{name}" is no sync option of Argo CD, which ignores it'
-    return "" if equals and value else f'sync option "{option}" has no value, so Argo CD ignores it'

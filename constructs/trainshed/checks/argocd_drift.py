@@ -6,18 +6,31 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from trainshed.api.registry import scope_of
-from trainshed.checks.argocd import APPLICATION, FAMILY, destination_namespace
+from trainshed.checks.argocd import (
+    APPLICATION,
+    FAMILY,
+    application_specs,
+    destination_namespace,
+    folder,
+    is_live,
+    under_argocd,
+)
+from trainshed.checks.pods import containers, issue, pod_sets
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.access import dig, mappings, strings
+from trainshed.fleet.access import Node, dig, items, mapping, mappings, strings, text
 from trainshed.fleet.amounts import quantity
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
+from trainshed.fleet.workload import PodSet
 from trainshed.fleet.workloads import KINDS
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
 
 _QUOTA_KINDS: Final = (("kueue.x-k8s.io", "ClusterQueue"), ("kueue.x-k8s.io", "Cohort"))
+#: Groups of custom resources with pod templates whose webhooks write the object again.
+_COMPARED_AS_TEXT: Final = frozenset({"jobset.x-k8s.io", "leaderworkerset.x-k8s.io", "trainer.kubeflow.org"})
+_SCALERS: Final = (("autoscaling", "HorizontalPodAutoscaler"), ("keda.sh", "ScaledObject"))
 _INSTANCE: Final = "app.kubernetes.io/instance"
 _TRACKING: Final = "argocd.argoproj.io/tracking-id"
 _QUOTA_FIELDS: Final = ("nominalQuota", "borrowingLimit", "lendingLimit")
@@ -28,7 +41,8 @@ def quantity_not_canonical(fleet: Fleet) -> Iterator[Issue]:
     """A quota is not written as Kubernetes writes it back.
 
     Why: Kueue's webhook reads the object and writes it again, so `12000m` becomes `12` and `1024Mi` becomes `1Gi`. Argo
-    CD compares custom resources as text and shows the queue as OutOfSync for ever.
+    CD compares custom resources as text and shows the queue as OutOfSync for ever. The same holds for the pod templates
+    of JobSets, TrainJobs and LeaderWorkerSets, which are looked at where the input shows Argo CD.
     Fix: Write the canonical form.
     Bad:
         apiVersion: kueue.x-k8s.io/v1beta2
@@ -51,10 +65,28 @@ def quantity_not_canonical(fleet: Fleet) -> Iterator[Issue]:
     """
     for document in fleet.of(*_QUOTA_KINDS):
         for path, value in _quotas(document):
-            amount = quantity(value) if isinstance(value, str) else None
-            if amount is not None and str(amount) != value:
+            if amount := _stored(value):
                 message = f'{path[-1]} "{value}" is stored in its canonical form "{amount}", so Argo CD shows drift'
                 yield Issue(document, path, message, f'write "{amount}"')
+    argocd = under_argocd(fleet) if fleet.workloads else False
+    for workload, pod_set in pod_sets(fleet) if argocd else ():
+        if workload.document.group in _COMPARED_AS_TEXT:
+            for path, container in containers(pod_set):
+                yield from _amounts(pod_set, path, container)
+
+
+def _stored(value: Any) -> str:
+    """How the API server gives a quantity back, where that differs; whole numbers are left to taste."""
+    amount = quantity(value) if isinstance(value, str) else None
+    return str(amount) if amount is not None and str(amount) != value else ""
+
+
+def _amounts(pod_set: PodSet, path: Path, container: Node) -> Iterator[Issue]:
+    for kind in ("requests", "limits"):
+        for name, value in mapping(container, "resources", kind).items():
+            if amount := _stored(value):
+                message = f'{name} "{value}" is stored in its canonical form "{amount}", so Argo CD shows drift'
+                yield issue(pod_set, (*path, "resources", kind, name), message, f'write "{amount}"')
 
 
 def _quotas(document: Document) -> Iterator[tuple[Path, Any]]:
@@ -128,18 +160,21 @@ def tracking_in_git(fleet: Fleet) -> Iterator[Issue]:
         metadata: {name: settings, namespace: team-a}
     """
     for document in fleet.documents:
-        live = dig(document.manifest, "metadata", "uid") is not None
-        if document.judged and not live and _TRACKING in strings(document.manifest, "metadata", "annotations"):
+        if (
+            document.judged
+            and not is_live(document)
+            and _TRACKING in strings(document.manifest, "metadata", "annotations")
+        ):
             message = f"{_TRACKING} is Argo CD's own and does not belong into Git"
             yield Issue(document, ("metadata", "annotations", _TRACKING), message, "remove it")
 
 
 @rule("argocd-namespace-omitted", severity="warning", family=FAMILY)
 def namespace_omitted(fleet: Fleet) -> Iterator[Issue]:
-    """An object names no namespace, and the Application would put it into another than the one rendered beside it.
+    """An object names no namespace, and would land in another than the one rendered beside it.
 
-    Why: Argo CD puts an object without a namespace into the Application's destination namespace. When the manifests
-    make a namespace of their own, that is mostly where it was meant to be.
+    Why: Argo CD puts an object without a namespace into the Application's destination namespace, kubectl into that of
+    its context. When the manifests make a namespace of their own, that is mostly where it was meant to be.
     Fix: Write `metadata.namespace`.
     Bad:
         apiVersion: argoproj.io/v1alpha1
@@ -175,20 +210,87 @@ def namespace_omitted(fleet: Fleet) -> Iterator[Issue]:
         metadata: {name: settings, namespace: team-a}
     """
     destinations = {destination_namespace(application) for application in fleet.of(APPLICATION)}
-    rendered = [item.name for item in fleet.of(("", "Namespace"))]
-    if len(destinations) != 1 or not rendered:
+    rendered = {item.name: folder(item) for item in fleet.of(("", "Namespace")) if item.name != "default"}
+    if len(destinations) > 1 or not rendered or destinations & rendered.keys():
         return
-    (destination,) = destinations
-    if destination in rendered:
+    if not destinations and (len(rendered) > 1 or not any(item.namespace in rendered for item in fleet.documents)):
         return
     for document in fleet.documents:
         if document.namespace is None and document.judged and _namespaced(document):
-            lands = (
-                f'the Application puts it into "{destination}"' if destination else "the Application names none either"
-            )
-            message = f'namespace is missing, and {lands}, while Namespace "{rendered[0]}" is rendered beside it'
-            yield Issue(document, ("metadata", "namespace"), message, f'write "namespace: {rendered[0]}"')
+            near = next((name for name, where in rendered.items() if where == folder(document)), "")
+            if near:
+                yield _omitted(document, near, destinations)
+
+
+def _omitted(document: Document, near: str, destinations: set[str]) -> Issue:
+    lands = "it lands in the namespace of whoever applies it"
+    if destinations:
+        (destination,) = destinations
+        lands = f'the Application puts it into "{destination}"' if destination else "the Application names none either"
+    message = f'namespace is missing, and {lands}, while Namespace "{near}" is rendered beside it'
+    return Issue(document, ("metadata", "namespace"), message, f'write "namespace: {near}"')
 
 
 def _namespaced(document: Document) -> bool:
     return (document.group, document.kind) in KINDS or scope_of(document.api_version, document.kind) == "Namespaced"
+
+
+@rule("argocd-autoscaled-replicas", severity="warning", family=FAMILY)
+def autoscaled_replicas(fleet: Fleet) -> Iterator[Issue]:
+    """`replicas` stands in Git, and an autoscaler changes it.
+
+    Why: Each sync writes Git's number back: what the autoscaler has added is gone, and self-heal fights with it.
+    Fix: Leave `replicas` out of the manifest, or ignore it in the Application with `ignoreDifferences` and
+    `RespectIgnoreDifferences=true`.
+    Bad:
+        apiVersion: apps/v1
+        kind: Deployment
+        metadata: {name: serve, namespace: team-a}
+        spec:
+          replicas: 2
+          selector: {matchLabels: {app: serve}}
+          template: {metadata: {labels: {app: serve}}, spec: {containers: [{name: serve, image: serve}]}}
+        ---
+        apiVersion: autoscaling/v2
+        kind: HorizontalPodAutoscaler
+        metadata: {name: serve, namespace: team-a}
+        spec: {maxReplicas: 4, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: serve}}
+    Good:
+        apiVersion: apps/v1
+        kind: Deployment
+        metadata: {name: serve, namespace: team-a}
+        spec:
+          selector: {matchLabels: {app: serve}}
+          template: {metadata: {labels: {app: serve}}, spec: {containers: [{name: serve, image: serve}]}}
+        ---
+        apiVersion: autoscaling/v2
+        kind: HorizontalPodAutoscaler
+        metadata: {name: serve, namespace: team-a}
+        spec: {maxReplicas: 4, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: serve}}
+    """
+    for scaler in fleet.of(*_SCALERS):
+        reference = mapping(scaler.manifest, "spec", "scaleTargetRef")
+        group, slash, _ = (text(reference, "apiVersion") or "apps/v1").rpartition("/")
+        kind, name = text(reference, "kind") or "Deployment", text(reference, "name")
+        target = fleet.namespaces.find(group if slash else "", kind, scaler.namespace, name)
+        if target is None or not target.judged or is_live(target) or dig(target.manifest, "spec", "replicas") is None:
+            continue
+        if not _ignores_replicas(fleet, target):
+            message = (
+                f'replicas is {dig(target.manifest, "spec", "replicas")} in Git, and {scaler.kind} "{scaler.name}" '
+                "changes it: each sync writes it back"
+            )
+            related = (("the autoscaler", scaler, ("spec", "scaleTargetRef")),)
+            yield Issue(target, ("spec", "replicas"), message, "leave replicas out of the manifest", None, related)
+
+
+def _ignores_replicas(fleet: Fleet, target: Document) -> bool:
+    """Whether an Application ignores the field; whether it also leaves it alone is another rule's question."""
+    for _, _, spec in application_specs(fleet):
+        for _, entry in mappings(spec, "ignoreDifferences"):
+            if text(entry, "kind") not in ("*", target.kind) or text(entry, "group") not in ("*", target.group):
+                continue
+            written = [*items(entry, "jsonPointers"), *items(entry, "jqPathExpressions")]
+            if any(isinstance(item, str) and item.endswith("replicas") for item in written):
+                return True
+    return False

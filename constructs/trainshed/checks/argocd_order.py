@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from trainshed.checks.argocd import FAMILY, WAVE, annotations_of, is_hook, wave
+from trainshed.checks.argocd import FAMILY, INTEGER, WAVE, annotations_of, folder, is_hook, wave
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import mappings, text
 from trainshed.fleet.document import Document
@@ -13,10 +13,9 @@ from trainshed.fleet.document import Document
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
 
-_QUEUE: Final = ("scheduling.volcano.sh", "Queue")
 
-
-def _placed(document: Document) -> str:
+def placed(document: Document) -> str:
+    """How messages name the wave of an object."""
     return f"wave {wave(document)}" if WAVE in annotations_of(document) else "wave 0, the default"
 
 
@@ -37,7 +36,7 @@ def wave_not_integer(fleet: Fleet) -> Iterator[Issue]:
     """
     for document in fleet.documents:
         given = annotations_of(document).get(WAVE)
-        if given is not None and document.judged and not given.strip().lstrip("+-").isdigit():
+        if given is not None and document.judged and not INTEGER.fullmatch(given):
             message = f'sync wave "{given}" is not an integer, so it counts as 0'
             yield Issue(document, ("metadata", "annotations", WAVE), message, 'write a whole number, such as "-10"')
 
@@ -76,12 +75,12 @@ def runtime_after_trainjob(fleet: Fleet) -> Iterator[Issue]:
     """
     for workload in fleet.workloads:
         run, runtime = workload.document, workload.runtime
-        if runtime is None or run.kind != "TrainJob" or is_hook(run):
+        if runtime is None or run.kind != "TrainJob" or is_hook(run) or folder(run) != folder(runtime):
             continue
         if (wave(run), run.name) < (wave(runtime), runtime.name):
             order = (
-                f'TrainJob "{run.name}" ({_placed(run)}) is applied before {runtime.kind} "{runtime.name}" '
-                f"({_placed(runtime)})"
+                f'TrainJob "{run.name}" ({placed(run)}) is applied before {runtime.kind} "{runtime.name}" '
+                f"({placed(runtime)})"
             )
             path = ("metadata", "annotations", WAVE)
             fix = f'give {runtime.kind} "{runtime.name}" an earlier sync-wave, such as "{wave(run) - 5}"'
@@ -147,12 +146,13 @@ def claim_waits_for_consumer(fleet: Fleet) -> Iterator[Issue]:
     for claim in fleet.of(("", "PersistentVolumeClaim")):
         storage_class = text(claim.manifest, "spec", "storageClassName")
         consumers = users.get((claim.namespace, claim.name), [])
+        consumers = [item for item in consumers if folder(item) == folder(claim)]
         if storage_class not in waiting or not consumers or is_hook(claim):
             continue
         first = min(consumers, key=wave)
         if wave(claim) < wave(first):
             message = (
-                f'claim "{claim.name}" ({_placed(claim)}) waits for its first consumer (WaitForFirstConsumer), '
+                f'claim "{claim.name}" ({placed(claim)}) waits for its first consumer (WaitForFirstConsumer), '
                 f'{first.kind} "{first.name}", which comes in wave {wave(first)}: the sync never gets there'
             )
             path = ("metadata", "annotations", WAVE)
@@ -168,49 +168,3 @@ def _claim_users(fleet: Fleet) -> dict[tuple[str | None, str], list[Document]]:
                 if name := text(volume, "persistentVolumeClaim", "claimName"):
                     users.setdefault((workload.document.namespace, name), []).append(workload.document)
     return users
-
-
-@rule("argocd-queue-after-job", severity="error", family=FAMILY)
-def queue_after_job(fleet: Fleet) -> Iterator[Issue]:
-    """A Volcano Job is applied in an earlier wave than its Queue.
-
-    Why: Volcano's webhook refuses a Job whose queue does not exist or is not open yet, and the sync fails.
-    Fix: Give the Queue an earlier `argocd.argoproj.io/sync-wave`.
-    Bad:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: train, annotations: {argocd.argoproj.io/sync-wave: "5"}}
-        spec: {weight: 1}
-        ---
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          queue: train
-          minAvailable: 1
-          tasks:
-          - {name: master, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: node, image: t}]}}}
-    Good:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: train, annotations: {argocd.argoproj.io/sync-wave: "-20"}}
-        spec: {weight: 1}
-        ---
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          queue: train
-          minAvailable: 1
-          tasks:
-          - {name: master, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: node, image: t}]}}}
-    """
-    for job in fleet.of(("batch.volcano.sh", "Job")):
-        queue = fleet.find(*_QUEUE, None, text(job.manifest, "spec", "queue"))
-        if queue is not None and wave(job) < wave(queue):
-            message = (
-                f'the Job ({_placed(job)}) is applied before its Queue "{queue.name}" ({_placed(queue)}), and refused'
-            )
-            path = ("metadata", "annotations", WAVE)
-            fix = f'give the Queue an earlier sync-wave, such as "{wave(job) - 20}"'
-            yield Issue(job, path, message, fix, None, (("the Queue", queue, path),))

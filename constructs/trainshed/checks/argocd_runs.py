@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from trainshed.checks.argocd import FAMILY, HOOK_DELETE, OPTIONS, is_hook, replaces, sync_options
+from trainshed.checks.argocd import FAMILY, HOOK_DELETE, OPTIONS, is_hook, is_live, replaces, sync_options
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.access import items, whole
+from trainshed.fleet.access import dig, items, whole
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
+from trainshed.fleet.workload import Workload
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -25,9 +26,21 @@ _TTL: Final[dict[tuple[str, str], Path]] = {
     ("kubeflow.org", "PyTorchJob"): ("spec", "runPolicy", "ttlSecondsAfterFinished"),
     ("kubeflow.org", "TFJob"): ("spec", "runPolicy", "ttlSecondsAfterFinished"),
     ("kubeflow.org", "XGBoostJob"): ("spec", "runPolicy", "ttlSecondsAfterFinished"),
+    ("sparkoperator.k8s.io", "SparkApplication"): ("spec", "timeToLiveSeconds"),
 }
 _HOOK_TTL_SECONDS: Final = 60
-_TEMPLATE_FIXED: Final = (("batch", "Job"), ("batch.volcano.sh", "Job"), ("jobset.x-k8s.io", "JobSet"))
+_TEMPLATE_FIXED: Final = (
+    ("batch", "Job"),
+    ("batch.volcano.sh", "Job"),
+    ("jobset.x-k8s.io", "JobSet"),
+    ("trainer.kubeflow.org", "TrainJob"),
+)
+#: Kinds of runs whose end Argo CD cannot see: it has no health check for them.
+_WITHOUT_HEALTH: Final = frozenset({
+    "batch.volcano.sh", "jobset.x-k8s.io", "kubeflow.org", "leaderworkerset.x-k8s.io", "trainer.kubeflow.org",
+})  # fmt: skip
+#: A hook of an hour is a smoke test; what may take longer is a run.
+_HOOK_SECONDS: Final = 3600
 
 
 def _owned(document: Document) -> bool:
@@ -63,12 +76,12 @@ def ttl_recreates(fleet: Fleet) -> Iterator[Issue]:
     for document in fleet.of(*_TTL):
         path = _TTL[document.group, document.kind]
         seconds = whole(document.manifest, *path)
-        if seconds is None or document.generated or is_hook(document) or _owned(document):
+        if seconds is None or document.generated or is_hook(document) or _owned(document) or is_live(document):
             continue
         message = (
             f"the {document.kind} is deleted {seconds} s after its end (TTL); Argo CD then creates and runs it again"
         )
-        yield Issue(document, path, message, "leave ttlSecondsAfterFinished out of what stands in Git")
+        yield Issue(document, path, message, f"leave {path[-1]} out of what stands in Git")
 
 
 @rule("argocd-hook-ttl", severity="warning", family=FAMILY, targets=("argocd",))
@@ -193,3 +206,57 @@ def queued_hook(fleet: Fleet) -> Iterator[Issue]:
             message = f'the hook waits in queue "{workload.queue_name}", and the sync waits for the hook'
             where = (*workload.labels_path, "kueue.x-k8s.io/queue-name")
             yield Issue(workload.document, where, message, "take the queue-name label off hooks")
+
+
+@rule("argocd-run-as-hook", severity="warning", family=FAMILY, targets=("argocd",))
+def run_as_hook(fleet: Fleet) -> Iterator[Issue]:
+    """A training run is a sync hook.
+
+    Why: A hook runs at every sync: each commit trains again, and the sync stays open, blocking all others, until the
+    run has ended. Of JobSets, TrainJobs and Volcano Jobs Argo CD knows no health: it takes the hook for done at once,
+    and deletes it where the policy is HookSucceeded.
+    Fix: Make the run an ordinary object of the last wave with a name of its own; keep hooks for what takes minutes and
+    say so with `activeDeadlineSeconds`.
+    Bad:
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: sft, namespace: team-a, annotations: {argocd.argoproj.io/hook: PostSync}}
+        spec:
+          template:
+            spec:
+              restartPolicy: Never
+              containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "8"}}}]
+    Good:
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: smoke, namespace: team-a, annotations: {argocd.argoproj.io/hook: PostSync}}
+        spec:
+          activeDeadlineSeconds: 600
+          template:
+            spec:
+              restartPolicy: Never
+              containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "1"}}}]
+    """
+    for workload in fleet.workloads:
+        document = workload.document
+        if not is_hook(document) or is_live(document):
+            continue
+        path: Path = ("metadata", "annotations")
+        if document.group in _WITHOUT_HEALTH:
+            message = (
+                f"the {document.kind} is a hook, and Argo CD, which knows no health of it, takes it for done at once"
+            )
+            yield Issue(document, path, message, "make it an ordinary object of the last wave, or a Job")
+        elif document.group == "batch" and _takes_gpus(workload) and not _is_short(document):
+            message = "a run with GPUs is a hook: it runs again at every sync, and the sync waits for its end"
+            fix = "make it an ordinary object of the last wave, or set activeDeadlineSeconds to a few minutes"
+            yield Issue(document, path, message, fix)
+
+
+def _takes_gpus(workload: Workload) -> bool:
+    return any(name.endswith("/gpu") or "/mig-" in name for name in workload.requests)
+
+
+def _is_short(document: Document) -> bool:
+    seconds = dig(document.manifest, "spec", "activeDeadlineSeconds")
+    return isinstance(seconds, int) and 0 < seconds <= _HOOK_SECONDS

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.argocd import sync_options
 from trainshed.checks.differences import first_difference
+from trainshed.checks.pods import pod_sets
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.access import text
+from trainshed.fleet.access import mappings, text
 from trainshed.fleet.document import Document
 from trainshed.fleet.kueue_feasibility import feasibilities
 
@@ -19,23 +20,26 @@ if TYPE_CHECKING:
 FAMILY: Final = "changes"
 _KUEUE: Final = "kueue.x-k8s.io"
 _CLAIM: Final = ("", "PersistentVolumeClaim")
-#: Kueue keeps these with a finalizer until nobody uses them any more.
-_HELD: Final = ((_KUEUE, "ClusterQueue"), (_KUEUE, "ResourceFlavor"), (_KUEUE, "Topology"), (_KUEUE, "AdmissionCheck"))
+_KEPT: Final = frozenset({"Prune=false", "Prune=confirm", "Delete=false"})
 _HASH: Final = re.compile(r"-[a-z0-9]{5,10}$")
 
 
 def removed(fleet: Fleet, *kinds: tuple[str, str]) -> Iterator[Document]:
-    """The objects of these kinds that are there before the change and not after it."""
+    """The objects of these kinds, or of all, that are there before the change and not after it."""
     if fleet.baseline is None:
         return
-    for document in fleet.baseline.of(*kinds):
-        if document.name and fleet.find(document.group, document.kind, document.namespace, document.name) is None:
+    for document in fleet.baseline.of(*kinds) if kinds else fleet.baseline.documents:
+        if (
+            document.name
+            and document.judged
+            and fleet.find(document.group, document.kind, document.namespace, document.name) is None
+        ):
             yield document
 
 
 @rule("change-removed-queue", severity="warning", family=FAMILY, baseline=True)
 def removed_queue(fleet: Fleet) -> Iterator[Issue]:
-    """The change removes a ClusterQueue (or a flavor, topology or check) that was in use.
+    """The change removes a ClusterQueue that was in use.
 
     Why: Kueue's finalizer `resource-in-use` keeps it until its workloads are gone, and Argo CD's sync stays Running as
     long, which blocks every later sync.
@@ -68,8 +72,8 @@ def removed_queue(fleet: Fleet) -> Iterator[Issue]:
     if fleet.baseline is None:
         return
     users: dict[str, list[Document]] = {}
-    for queue in fleet.baseline.of((_KUEUE, "LocalQueue")):
-        users.setdefault(text(queue.manifest, "spec", "clusterQueue"), []).append(queue)
+    for user in fleet.baseline.of((_KUEUE, "LocalQueue")):
+        users.setdefault(text(user.manifest, "spec", "clusterQueue"), []).append(user)
     for queue in removed(fleet, (_KUEUE, "ClusterQueue")):
         if text(queue.manifest, "spec", "stopPolicy") == "HoldAndDrain" or queue.name not in users:
             continue
@@ -104,33 +108,36 @@ def renamed_claim(fleet: Fleet) -> Iterator[Issue]:
         metadata: {name: runs-ckpt-c8f1a2b3, namespace: team-a}
         spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 3Ti}}}
     """
+    for old, new in _renamed(fleet):
+        if not _KEPT.intersection(sync_options(old)):
+            message = f'claim "{old.name}" becomes "{new.name}": the old one is pruned with its data, this one is empty'
+            fix = f'keep the name "{old.name}", or keep the old claim with sync-options Prune=false'
+            related = (("the old claim", old, ("metadata", "name")),)
+            yield Issue(new, ("metadata", "name"), message, fix, None, related)
+
+
+def _renamed(fleet: Fleet) -> Iterator[tuple[Document, Document]]:
+    """(old, new) of claims that are likely one and the same under two names."""
     if fleet.baseline is None:
         return
     known = {item.identity for item in fleet.baseline.of(_CLAIM)}
     added = [item for item in fleet.of(_CLAIM) if item.identity not in known]
     for old in removed(fleet, _CLAIM):
-        if {"Prune=false", "Delete=false"} & set(sync_options(old)):
-            continue
         for new in added:
             same = first_difference(old.manifest.get("spec"), new.manifest.get("spec")) is None
             if new.namespace == old.namespace and (same or _HASH.sub("", new.name) == _HASH.sub("", old.name)):
-                message = (
-                    f'claim "{old.name}" becomes "{new.name}": the old one is pruned with its data, this one is empty'
-                )
-                fix = f'keep the name "{old.name}", or keep the old claim with sync-options Prune=false'
-                yield Issue(
-                    new, ("metadata", "name"), message, fix, None, (("the old claim", old, ("metadata", "name")),)
-                )
+                yield old, new
                 break
 
 
 @rule("change-removed-claim", severity="error", family=FAMILY, baseline=True)
 def removed_claim(fleet: Fleet) -> Iterator[Issue]:
-    """The change removes a claim that runs still use.
+    """The change removes a claim.
 
-    Why: Pruning marks the claim for deletion; runs that are started after it wait for a claim that is gone, and its
-    data with it.
-    Fix: Keep the claim as long as something mounts it, or take it off its users first.
+    Why: Pruning deletes the claim, and with reclaim policy Delete its data. Runs that still mount it, an error, wait
+    for a claim that is gone; where nothing does, it is a warning.
+    Fix: Keep the claim as long as something mounts it; annotate it with `Prune=false` or `Prune=confirm` where its data
+    is worth something.
     Baseline:
         apiVersion: v1
         kind: PersistentVolumeClaim
@@ -148,23 +155,28 @@ def removed_claim(fleet: Fleet) -> Iterator[Issue]:
               volumes: [{name: ckpt, persistentVolumeClaim: {claimName: ckpt}}]
     Good:
         apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a}
+        kind: PersistentVolumeClaim
+        metadata: {name: ckpt, namespace: team-a}
+        spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 3Ti}}}
     """
     gone = {(item.namespace, item.name): item for item in removed(fleet, _CLAIM)}
-    if not gone:
-        return
-    for workload in fleet.workloads:
-        for pod_set in workload.pod_sets:
-            for index, volume in enumerate(pod_set.spec.get("volumes") or []):
-                claim = text(volume, "persistentVolumeClaim", "claimName")
-                old = gone.get((workload.document.namespace, claim))
-                if old is not None:
-                    path = ("spec", "volumes", index, "persistentVolumeClaim", "claimName")
-                    document, where = pod_set.at(path)
-                    message = f'claim "{claim}" is removed by this change, and {workload.kind} still mounts it'
-                    related = (("the removed claim", old, ("metadata", "name")),)
-                    yield Issue(document, where, message, "keep the claim, or mount another", None, related)
+    renamed = {id(old) for old, _ in _renamed(fleet)} if gone else set()
+    for workload, pod_set in pod_sets(fleet) if gone else ():
+        for index, volume in mappings(pod_set.spec, "volumes"):
+            claim = text(volume, "persistentVolumeClaim", "claimName")
+            old = gone.get((workload.namespace, claim))
+            if old is not None:
+                renamed.add(id(old))
+                path = ("spec", "volumes", index, "persistentVolumeClaim", "claimName")
+                document, where = pod_set.at(path)
+                message = f'claim "{claim}" is removed by this change, and {workload.kind} still mounts it'
+                related = (("the removed claim", old, ("metadata", "name")),)
+                yield Issue(document, where, message, "keep the claim, or mount another", None, related)
+    for old in gone.values():
+        if id(old) not in renamed and not _KEPT.intersection(sync_options(old)):
+            message = f'claim "{old.name}" is removed by this change: pruning it deletes its data'
+            fix = "annotate it with argocd.argoproj.io/sync-options: Prune=false first, if the data is to stay"
+            yield Issue(old, ("metadata", "name"), message, fix, "warning")
 
 
 @rule("change-strands-workload", severity="error", family=FAMILY, baseline=True)

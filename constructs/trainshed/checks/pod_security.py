@@ -67,9 +67,9 @@ def _restricted_container(pod: Node, path: Path, container: Node) -> Iterator[Vi
     name = named(container)
     if dig(container, "securityContext", "allowPrivilegeEscalation") is not False:
         yield context, f"{name} does not forbid privilege escalation", "write allowPrivilegeEscalation: false"
-    if _effective(pod, container, "runAsNonRoot") is not True:
+    if effective(pod, container, "runAsNonRoot") is not True:
         yield context, f"{name} may run as root", "write runAsNonRoot: true"
-    if _effective(pod, container, "runAsUser") == 0:
+    if effective(pod, container, "runAsUser") == 0:
         yield context, f"{name} runs as user 0", "write another runAsUser, such as 10001"
     profile = dig(container, "securityContext", "seccompProfile", "type") or dig(
         pod, "securityContext", "seccompProfile", "type"
@@ -84,6 +84,7 @@ def _restricted_container(pod: Node, path: Path, container: Node) -> Iterator[Vi
             yield at, f"{name} adds the capability {capability}", f"remove {capability}"
 
 
-def _effective(pod: Node, container: Node, field: str) -> object:
+def effective(pod: Node, container: Node, field: str) -> object:
+    """A field of a container's security context, the pod's where the container has none."""
     own = dig(container, "securityContext", field)
     return own if own is not None else dig(pod, "securityContext", field)

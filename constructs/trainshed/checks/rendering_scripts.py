@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
 
 FAMILY: Final = "rendering traps"
-_LATE_SHEBANG: Final = re.compile(r"\A\s+#!")
+#: Blank space, or the byte order mark that editors on Windows write.
+_LATE_SHEBANG: Final = re.compile(r"\A[\s\ufeff]+#!")
+#: An interpreter with more than one argument, and nothing after that line.
+_FOLDED: Final = re.compile(r"\A#!\s*\S+(?:[ \t]+\S+){2,}\s*\Z")
 _SCRIPT_NAME: Final = re.compile(r"\.(?:sh|bash|py|pl|rb)$|(?:^|/)(?:entrypoint|run|start)$")
 
 
@@ -42,8 +45,42 @@ def shebang_not_first(fleet: Fleet) -> Iterator[Issue]:
     for document in fleet.of(("", "ConfigMap")):
         for key, value in mapping(document.manifest, "data").items():
             if isinstance(value, str) and _LATE_SHEBANG.match(value):
-                message = f'"{key}" has blank space before its #!, so nothing executes it'
+                what = "a byte order mark" if value.startswith("\ufeff") else "blank space"
+                message = f'"{key}" has {what} before its #!, so nothing executes it'
                 yield Issue(document, ("data", key), message, "begin the value with #!")
+
+
+@rule("rendering-script-on-one-line", severity="error", family=FAMILY)
+def script_on_one_line(fleet: Fleet) -> Iterator[Issue]:
+    """A script in a ConfigMap has everything on its `#!` line.
+
+    Why: A folded block scalar (`>`) joins lines with blanks, and so do templates that lose line ends. The kernel hands
+    the rest of the line to the interpreter as one argument: no command of the script runs.
+    Fix: Write the script as a literal block scalar (`|`).
+    Bad:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: launcher, namespace: team-a}
+        data:
+          launch.sh: >
+            #!/bin/bash
+            set -e
+            exec torchrun train.py
+    Good:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: launcher, namespace: team-a}
+        data:
+          launch.sh: |
+            #!/bin/bash
+            set -e
+            exec torchrun train.py
+    """
+    for document in fleet.of(("", "ConfigMap")):
+        for key, value in mapping(document.manifest, "data").items():
+            if isinstance(value, str) and _FOLDED.match(value) and "/env -S" not in value:
+                message = f'"{key}" has the whole script on its #! line, so none of it runs'
+                yield Issue(document, ("data", key), message, "write it as a literal block scalar (|)")
 
 
 @rule("rendering-script-crlf", severity="warning", family=FAMILY)

@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from trainshed.checks.pod_security import effective
 from trainshed.checks.pods import containers, issue, named, pod_sets
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.access import dig, items, mappings, text
+from trainshed.fleet.access import dig, items
+from trainshed.fleet.finding import Severity
+from trainshed.fleet.paths import Path
 from trainshed.fleet.workload import PodSet
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
 
 FAMILY: Final = "security"
-_HOST_NAMESPACES: Final = ("hostPID", "hostIPC")
 #: Device plugins that mount RDMA devices themselves offer resources of these names.
 _RDMA_PREFIXES: Final = ("rdma/", "mellanox.com/", "nvidia.com/hostdev", "openshift.io/mlnx", "vpc.amazonaws.com/efa")
-#: Folders of the node whose content is the node's own or every pod's.
-_SENSITIVE: Final = ("/", "/etc", "/proc", "/sys", "/root", "/home", "/boot", "/run", "/var/run", "/var/lib/kubelet")
-_SOCKETS: Final = ("docker.sock", "containerd.sock", "crio.sock")
 #: Beyond these a container is root on its node by another name.
-_DANGEROUS: Final = frozenset(
-    {"ALL", "SYS_ADMIN", "SYS_MODULE", "SYS_PTRACE", "NET_ADMIN", "SYS_RAWIO", "BPF", "DAC_READ_SEARCH"}
-)
+_ROOT: Final = frozenset({"ALL", "SYS_ADMIN", "SYS_MODULE", "SYS_RAWIO", "DAC_READ_SEARCH"})
+_DANGEROUS: Final = _ROOT | {"SYS_PTRACE", "NET_ADMIN", "BPF", "SYS_BOOT", "SYS_TIME", "MAC_ADMIN"}
 
 
 def requests_rdma(pod_set: PodSet) -> str:
@@ -76,14 +74,13 @@ def privileged(fleet: Fleet) -> Iterator[Issue]:
                 yield issue(pod_set, (*path, "securityContext", "privileged"), message, fix)
 
 
-@rule("security-host-namespaces", severity="error", family=FAMILY)
-def host_namespaces(fleet: Fleet) -> Iterator[Issue]:
-    """A workload shares the process or IPC namespace of its node.
+@rule("security-run-as-root", severity="warning", family=FAMILY)
+def run_as_root(fleet: Fleet) -> Iterator[Issue]:
+    """A container of a run is user 0 on purpose.
 
-    Why: With hostPID a pod sees and can signal every process of its node, with hostIPC it reads their shared memory,
-    other tenants' included. Shared memory between a run's own processes needs neither: that is what a memory-backed
-    emptyDir at /dev/shm is for.
-    Fix: Remove the field; mount an emptyDir with `medium: Memory` at /dev/shm.
+    Why: Root in the container is root in every volume it mounts: files that other users cannot read or remove, and one
+    flaw of the kernel away from root on the node. Training needs a user that may read the data and write checkpoints.
+    Fix: Write another `runAsUser`, with `fsGroup` for the volumes; an init container may still prepare them as root.
     Bad:
         apiVersion: batch/v1
         kind: Job
@@ -91,7 +88,7 @@ def host_namespaces(fleet: Fleet) -> Iterator[Issue]:
         spec:
           template:
             spec:
-              hostIPC: true
+              securityContext: {runAsUser: 0}
               restartPolicy: Never
               containers: [{name: node, image: trainer}]
     Good:
@@ -101,75 +98,21 @@ def host_namespaces(fleet: Fleet) -> Iterator[Issue]:
         spec:
           template:
             spec:
+              securityContext: {runAsUser: 10001, fsGroup: 10001}
               restartPolicy: Never
               containers: [{name: node, image: trainer}]
     """
     for workload, pod_set in pod_sets(fleet):
         if workload.kind == "DaemonSet":
             continue
-        for field in _HOST_NAMESPACES:
-            if pod_set.spec.get(field) is True:
-                what = (
-                    "sees and may signal every process of its node"
-                    if field == "hostPID"
-                    else ("reads the shared memory of every process of its node")
-                )
-                yield issue(pod_set, ("spec", field), f"{field} is true: the pod {what}", f"remove {field}")
-
-
-@rule("security-host-path", severity="warning", family=FAMILY)
-def host_path(fleet: Fleet) -> Iterator[Issue]:
-    """A workload mounts a folder of its node that it should not need.
-
-    Why: A hostPath binds the run to what one node happens to hold, bypasses quota and isolation, and with folders such
-    as /etc, /var/run or a container runtime's socket gives the node away. RDMA devices are mounted by the device plugin
-    that the container requests them from.
-    Fix: For RDMA drop the volume and request the plugin's resource; for data and caches use a PersistentVolumeClaim or
-    an emptyDir.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                resources: {limits: {rdma/hca: "1"}}
-                volumeMounts: [{name: ib, mountPath: /dev/infiniband}]
-              volumes: [{name: ib, hostPath: {path: /dev/infiniband}}]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, resources: {limits: {rdma/hca: "1"}}}]
-    """
-    for workload, pod_set in pod_sets(fleet):
-        if workload.kind == "DaemonSet":
-            continue
-        rdma = requests_rdma(pod_set)
-        for index, volume in mappings(pod_set.spec, "volumes"):
-            path = text(volume, "hostPath", "path")
-            if not path:
-                continue
-            at = ("spec", "volumes", index, "hostPath", "path")
-            folder = path.rstrip("/") or "/"
-            if folder.startswith("/dev/infiniband"):
-                if rdma:
-                    message = f'hostPath {path} is mounted, but "{rdma}" already brings the InfiniBand devices'
-                    yield issue(pod_set, at, message, "remove the volume and its mount")
-                else:
-                    message = f"hostPath {path} reaches the InfiniBand devices past every quota"
-                    yield issue(pod_set, at, message, "request the device plugin's resource, such as rdma/hca")
-            elif folder in _SENSITIVE or folder.endswith(_SOCKETS):
-                message = f"hostPath {path} gives the pod its node's own files"
-                yield issue(pod_set, at, message, "use a PersistentVolumeClaim or an emptyDir", "error")
+        for path, container in pod_set.containers:
+            own = dig(container, "securityContext", "runAsUser")
+            user = effective(pod_set.spec, container, "runAsUser")
+            refused = effective(pod_set.spec, container, "runAsNonRoot") is True  # the schema tells of that
+            if user == 0 and not isinstance(user, bool) and not refused:
+                at: Path = (*path, "securityContext", "runAsUser")
+                where: Path = at if own is not None else ("spec", "securityContext", "runAsUser")
+                yield issue(pod_set, where, f"{named(container)} runs as root (user 0)", "write another runAsUser")
 
 
 @rule("security-capabilities", severity="warning", family=FAMILY)
@@ -208,4 +151,5 @@ def capabilities(fleet: Fleet) -> Iterator[Issue]:
                 if isinstance(capability, str) and capability.removeprefix("CAP_") in _DANGEROUS:
                     at = (*path, "securityContext", "capabilities", "add", index)
                     message = f"{named(container)} adds {capability}, with which it can leave its isolation"
-                    yield issue(pod_set, at, message, f"remove {capability}")
+                    severity: Severity | None = "error" if capability.removeprefix("CAP_") in _ROOT else None
+                    yield issue(pod_set, at, message, f"remove {capability}", severity)

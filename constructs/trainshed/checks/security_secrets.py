@@ -1,44 +1,22 @@
-"""Secrets in the open, and tokens that a run carries without need."""
+"""Secrets in the open: in the environment, in commands, in ConfigMaps, in Git."""
 
 from __future__ import annotations
 
-import re
+import base64
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from trainshed.checks.argocd import is_live
 from trainshed.checks.pods import containers, issue, named, pod_sets
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.access import mapping, mappings, text
+from trainshed.checks.secret_words import assigned_secret, is_secret, placeholder
+from trainshed.fleet.access import items, mapping, mappings, text
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
 
 FAMILY: Final = "security"
-#: Whole words of a variable's name that mean its value is a secret.
-_SECRET_NAME: Final = re.compile(
-    r"(?:^|_)(?:API_?KEY|ACCESS_?KEY|SECRET(?:_?KEY|_ACCESS_KEY)?|PASSWORD|PASSWD|TOKEN|PRIVATE_?KEY|CREDENTIALS?)(?:_V?[0-9]+)?$",
-    re.IGNORECASE,
-)
-#: Names that end like a secret's and hold none: a count, a path, a switch, a reference.
-_NO_SECRET: Final = re.compile(
-    r"(?:^|_)(?:MAX|NUM|N|PAD|EOS|BOS|UNK|SEP|MASK|STOP|IMAGE|SPECIAL)_?(?:[A-Z]+_)?TOKENS?$|_ID$", re.IGNORECASE
-)
-#: Shapes of well-known credentials, wherever they stand.
-_SHAPES: Final = re.compile(
-    r"\b(?:AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36,}|glpat-[A-Za-z0-9_-]{20,}|hf_[A-Za-z0-9]{30,}"
-    r"|xox[baprs]-[A-Za-z0-9-]{10,}|sk-[A-Za-z0-9_-]{32,})\b|-----BEGIN [A-Z ]*PRIVATE KEY-----"
-)
-_PLACEHOLDER: Final = re.compile(
-    r"^(?:\$\w+|\$\(.*\)|\$\{.*\}|<.*>|\{\{.*\}\}|/.*|true|false|[0-9]{1,4}|none|null)$", re.IGNORECASE
-)
-
-
-def _is_secret(name: str, value: str) -> bool:
-    if not value or _PLACEHOLDER.match(value):
-        return False
-    if _SHAPES.search(value):
-        return True
-    return bool(_SECRET_NAME.search(name)) and not _NO_SECRET.search(name) and len(value) >= 8
+_RANDOM: Final = 12
 
 
 @rule("security-secret-in-env", severity="error", family=FAMILY)
@@ -79,15 +57,62 @@ def secret_in_env(fleet: Fleet) -> Iterator[Issue]:
         for path, container in containers(pod_set):
             for index, variable in mappings(container, "env"):
                 name, value = text(variable, "name"), text(variable, "value")
-                if _is_secret(name, value):
+                if is_secret(name, value):
                     message = f"{named(container)} has a secret as plain text in {name}"
                     fix = "use valueFrom.secretKeyRef, and replace the secret: it is in Git's history now"
                     yield issue(pod_set, (*path, "env", index, "value"), message, fix)
 
 
-@rule("security-secret-in-configmap", severity="warning", family=FAMILY)
+@rule("security-secret-in-command", severity="error", family=FAMILY)
+def secret_in_command(fleet: Fleet) -> Iterator[Issue]:
+    """A secret stands as plain text in a container's command or arguments.
+
+    Why: Arguments are readable in the repository, in the object, and in the process list of the pod and its node.
+    Fix: Take the secret from the environment, with `valueFrom.secretKeyRef`; then replace the leaked one.
+    Bad:
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          template:
+            spec:
+              restartPolicy: Never
+              containers:
+              - name: node
+                image: trainer
+                command: [python, train.py, --wandb-api-key=0123456789abcdef0123456789abcdef01234567]
+    Good:
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          template:
+            spec:
+              restartPolicy: Never
+              containers:
+              - name: node
+                image: trainer
+                command: [python, train.py, --wandb-api-key=$(WANDB_API_KEY)]
+                env: [{name: WANDB_API_KEY, valueFrom: {secretKeyRef: {name: wandb, key: api-key}}}]
+    """
+    for _, pod_set in pod_sets(fleet):
+        for path, container in containers(pod_set):
+            for field in ("command", "args"):
+                words = [word if isinstance(word, str) else "" for word in items(container, field)]
+                for index, word in enumerate(words):
+                    before = words[index - 1] if index and words[index - 1].startswith("--") else ""
+                    after_flag = before.lstrip("-") if "=" not in before and len(word) >= _RANDOM else ""
+                    name = assigned_secret(word) or (after_flag if is_secret(after_flag, word) else "")
+                    if name:
+                        told = "a credential" if name == "it" else f"a secret ({name})"
+                        message = f"{named(container)} has {told} as plain text in its {field}"
+                        fix = "take it from the environment with valueFrom.secretKeyRef, and replace the secret"
+                        yield issue(pod_set, (*path, field, index), message, fix)
+
+
+@rule("security-secret-in-configmap", severity="error", family=FAMILY)
 def secret_in_configmap(fleet: Fleet) -> Iterator[Issue]:
-    """A ConfigMap holds what looks like a credential.
+    """A ConfigMap holds a credential.
 
     Why: ConfigMaps are readable by everybody who may read the namespace, and this one is in Git.
     Fix: Move it to a Secret that does not stand in Git as plain text, and replace it.
@@ -104,45 +129,51 @@ def secret_in_configmap(fleet: Fleet) -> Iterator[Issue]:
     """
     for document in fleet.of(("", "ConfigMap")):
         for key, value in mapping(document.manifest, "data").items():
-            if isinstance(value, str) and _SHAPES.search(value):
-                message = f'"{key}" holds what looks like a credential'
-                yield Issue(document, ("data", key), message, "move it to a Secret, and replace it")
+            if not isinstance(value, str) or not isinstance(key, str):
+                continue
+            single = "\n" not in value.strip()
+            if (single and is_secret(key, value.strip())) or assigned_secret(value):
+                message = f'the ConfigMap holds a secret as plain text in "{key}"'
+                yield Issue(document, ("data", key), message, "move it to a Secret, and replace the secret")
 
 
-@rule("security-default-token", severity="warning", family=FAMILY)
-def default_token(fleet: Fleet) -> Iterator[Issue]:
-    """A run mounts the token of the namespace's default service account on purpose.
+@rule("security-secret-in-git", severity="warning", family=FAMILY)
+def secret_in_git(fleet: Fleet) -> Iterator[Issue]:
+    """A Secret with its values stands in Git.
 
-    Why: Code from a dataset or a model that runs in the pod can talk to the API server with it, and whatever is ever
-    granted to `default` is granted to every run.
-    Fix: Leave `automountServiceAccountToken` false, or give the run a service account of its own.
+    Why: base64 is no encryption: whoever reads the repository reads the secret, and it stays in Git's history.
+    Fix: Keep the object out of Git (an external or sealed secret, or one made by hand), and replace the leaked value.
     Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              automountServiceAccountToken: true
-              restartPolicy: Never
-              containers: [{name: node, image: trainer}]
+        apiVersion: v1
+        kind: Secret
+        metadata: {name: wandb, namespace: team-a}
+        stringData: {api-key: 0123456789abcdef0123456789abcdef01234567}
     Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
+        apiVersion: external-secrets.io/v1
+        kind: ExternalSecret
+        metadata: {name: wandb, namespace: team-a}
         spec:
-          template:
-            spec:
-              automountServiceAccountToken: true
-              serviceAccountName: ckpt-writer
-              restartPolicy: Never
-              containers: [{name: node, image: trainer}]
+          secretStoreRef: {kind: ClusterSecretStore, name: vault}
+          data: [{secretKey: api-key, remoteRef: {key: research/wandb}}]
     """
-    for workload, pod_set in pod_sets(fleet):
-        account = text(pod_set.spec, "serviceAccountName") or text(pod_set.spec, "serviceAccount")
-        if workload.kind == "DaemonSet" or account not in ("", "default"):
+    for document in fleet.of(("", "Secret")):
+        if is_live(document) or items(document.manifest, "metadata", "ownerReferences"):
             continue
-        if pod_set.spec.get("automountServiceAccountToken") is True:
-            message = "the token of the namespace's default service account is mounted"
-            fix = "set automountServiceAccountToken to false, or name a service account of its own"
-            yield issue(pod_set, ("spec", "automountServiceAccountToken"), message, fix)
+        for field in ("stringData", "data"):
+            for key, value in mapping(document.manifest, field).items():
+                if isinstance(value, str) and isinstance(key, str) and (shown := _in_the_open(field, key, value)):
+                    message = f'the Secret has the value of "{key}" in Git{shown}'
+                    fix = "keep it out of Git (an external or sealed secret), and replace it"
+                    yield Issue(document, (field, key), message, fix)
+
+
+def _in_the_open(field: str, key: str, value: str) -> str:
+    """How a value of a Secret can be read; empty for nothing, certificates and what another tool fills in."""
+    if field == "stringData":
+        return " as plain text" if not placeholder(value) and not key.endswith((".crt", ".pem", ".pub")) else ""
+    try:
+        plain = base64.b64decode(value, validate=True).decode("utf-8", "replace")
+    except ValueError:
+        return ""
+    open_key = key.endswith((".crt", ".pub")) or plain.startswith("-----BEGIN CERTIFICATE")
+    return ", only base64-encoded" if plain.strip() and not placeholder(plain.strip()) and not open_key else ""
