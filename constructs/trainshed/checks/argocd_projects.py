@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from trainshed.checks.argocd import APPLICATION, FAMILY, PROJECT
+from trainshed.checks.argocd import APPLICATION, APPLICATION_SET, FAMILY, PROJECT
 from trainshed.checks.rule import Issue, rule
 from trainshed.faults import nearest
 from trainshed.fleet.access import dig, items, mapping, mappings, text
@@ -67,7 +67,7 @@ def _uses(fleet: Fleet) -> Iterator[tuple[Document, Path]]:
     """Where Applications and the templates of ApplicationSets name their project."""
     for application in fleet.of(APPLICATION):
         yield application, ("spec", "project")
-    for application_set in fleet.of(("argoproj.io", "ApplicationSet")):
+    for application_set in fleet.of(APPLICATION_SET):
         yield application_set, ("spec", "template", "spec", "project")
         for index, generator in mappings(application_set.manifest, "spec", "generators"):
             for kind in generator:
@@ -119,7 +119,7 @@ def project_refuses(fleet: Fleet) -> Iterator[Issue]:
         if project is None:
             continue
         for path, repository in _repositories(application):
-            if not _allowed(items(project.manifest, "spec", "sourceRepos"), repository):
+            if not allowed_by(items(project.manifest, "spec", "sourceRepos"), repository):
                 message = f'AppProject "{project.name}" does not allow the repository {repository}'
                 yield _refused(application, path, message, project, "sourceRepos")
         destination = mapping(application.manifest, "spec", "destination")
@@ -142,7 +142,8 @@ def _repositories(application: Document) -> Iterator[tuple[Path, str]]:
             yield ("spec", "sources", index, "repoURL"), repository
 
 
-def _allowed(patterns: list[Any], value: str) -> bool:
+def allowed_by(patterns: list[Any], value: str) -> bool:
+    """Whether a list of a project's patterns, some of them denials (`!…`), allows the value."""
     given = [pattern for pattern in patterns if isinstance(pattern, str)]
     denied = any(fnmatchcase(value, pattern[1:]) for pattern in given if pattern.startswith("!"))
     return not denied and any(fnmatchcase(value, pattern) for pattern in given if not pattern.startswith("!"))

@@ -24,6 +24,9 @@ class Reference:
 
 def references(pod_set: PodSet) -> Iterator[Reference]:
     """ConfigMaps, Secrets and claims that the pod cannot start without; what is marked optional is left out."""
+    for index, secret in mappings(pod_set.spec, "imagePullSecrets"):
+        if name := text(secret, "name"):
+            yield Reference(("spec", "imagePullSecrets", index, "name"), "Secret", name)
     for index, volume in mappings(pod_set.spec, "volumes"):
         at: Path = ("spec", "volumes", index)
         if name := text(volume, "persistentVolumeClaim", "claimName"):

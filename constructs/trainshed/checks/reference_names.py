@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.kueue_near import near_miss
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.access import text
+from trainshed.fleet.access import mappings, text
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -80,17 +80,56 @@ def role(fleet: Fleet) -> Iterator[Issue]:
         roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: run-owner}
         subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: research}]
     """
-    for binding in fleet.of((_RBAC, "RoleBinding")):
-        name = text(binding.manifest, "roleRef", "name")
-        if text(binding.manifest, "roleRef", "kind") != "Role" or not name:
+    for binding in fleet.of((_RBAC, "RoleBinding"), (_RBAC, "ClusterRoleBinding")):
+        kind, name = text(binding.manifest, "roleRef", "kind"), text(binding.manifest, "roleRef", "name")
+        namespace = binding.namespace if kind == "Role" else None
+        if not name or not fleet.has_kind(_RBAC, kind) or fleet.namespaces.find(_RBAC, kind, namespace, name):
             continue
-        others = fleet.names(_RBAC, "Role", binding.namespace)
-        if not others or fleet.namespaces.find(_RBAC, "Role", binding.namespace, name):
-            continue
+        others = fleet.names(_RBAC, kind, namespace)
         near = near_miss(name, others)
-        message = f'Role "{name}" is not in the input, which has {", ".join(sorted(others))} in its namespace'
+        if kind == "ClusterRole" and not near:  # most of those come with Kubernetes and with operators
+            continue
+        has = f", which has {', '.join(sorted(others)[:5])}" if others else ", which has Roles of other namespaces only"
+        message = f'{kind} "{name}" is not in the input{has}: the binding grants nothing'
         fix = f'did you mean "{near}"?' if near else "add the Role, or name another"
         yield Issue(binding, ("roleRef", "name"), message, fix, None if near else "warning")
+
+
+@rule("reference-subject", severity="error", family=FAMILY)
+def subject(fleet: Fleet) -> Iterator[Issue]:
+    """A binding grants rights to a service account that is not there, but nearly.
+
+    Why: The binding is accepted; whoever needs the rights is refused with Forbidden.
+    Fix: Correct the subject's name or namespace.
+    Bad:
+        apiVersion: v1
+        kind: ServiceAccount
+        metadata: {name: launcher, namespace: team-a}
+        ---
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: RoleBinding
+        metadata: {name: runs, namespace: team-a}
+        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
+        subjects: [{kind: ServiceAccount, name: launhcer, namespace: team-a}]
+    Good:
+        apiVersion: v1
+        kind: ServiceAccount
+        metadata: {name: launcher, namespace: team-a}
+        ---
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: RoleBinding
+        metadata: {name: runs, namespace: team-a}
+        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
+        subjects: [{kind: ServiceAccount, name: launcher, namespace: team-a}]
+    """
+    for binding in fleet.of((_RBAC, "RoleBinding"), (_RBAC, "ClusterRoleBinding")):
+        for index, entry in mappings(binding.manifest, "subjects"):
+            name, namespace = text(entry, "name"), text(entry, "namespace") or binding.namespace
+            if text(entry, "kind") != "ServiceAccount" or fleet.namespaces.find("", "ServiceAccount", namespace, name):
+                continue
+            if near := near_miss(name, fleet.names("", "ServiceAccount", namespace)):
+                message = f'ServiceAccount "{name}" is not in the input, but "{near}" is in its namespace'
+                yield Issue(binding, ("subjects", index, "name"), message, f'did you mean "{near}"?')
 
 
 @rule("reference-storage-class", severity="error", family=FAMILY)

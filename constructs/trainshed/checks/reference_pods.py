@@ -112,7 +112,8 @@ def service_account(fleet: Fleet) -> Iterator[Issue]:
               containers: [{name: node, image: trainer}]
     """
     for workload, pod_set in pod_sets(fleet):
-        name = text(pod_set.spec, "serviceAccountName")
+        field = "serviceAccountName" if text(pod_set.spec, "serviceAccountName") else "serviceAccount"
+        name = text(pod_set.spec, field)
         if not name or name == "default" or fleet.namespaces.find("", "ServiceAccount", workload.namespace, name):
             continue
         others = fleet.names("", "ServiceAccount", workload.namespace)
@@ -122,7 +123,7 @@ def service_account(fleet: Fleet) -> Iterator[Issue]:
                 f'ServiceAccount "{name}" is not in the input, which has {", ".join(sorted(others))} in its namespace'
             )
             fix = f'did you mean "{near}"?' if near else "add the ServiceAccount"
-            yield issue(pod_set, ("spec", "serviceAccountName"), message, fix, None if near else "warning")
+            yield issue(pod_set, ("spec", field), message, fix, None if near else "warning")
 
 
 @rule("reference-volume-source", severity="error", family=FAMILY)

@@ -1,0 +1,146 @@
+"""Objects that a project does not allow its Applications to bring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from trainshed.api.registry import scope_of
+from trainshed.checks.argocd import APPLICATION, APPLICATION_SET, FAMILY, PROJECT, folder, is_live, sources_of
+from trainshed.checks.argocd_projects import allowed_by
+from trainshed.checks.rule import Issue, rule
+from trainshed.fleet.access import mapping, mappings, text
+from trainshed.fleet.document import Document
+from trainshed.fleet.paths import Path
+from trainshed.fleet.workloads import KINDS
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
+
+
+@rule("argocd-project-refuses-kind", severity="error", family=FAMILY)
+def project_refuses_kind(fleet: Fleet) -> Iterator[Issue]:
+    """An Application brings an object of a kind, or in a namespace, that its project does not allow.
+
+    Why: Argo CD refuses the whole sync: "resource … is not permitted in project". Cluster-scoped kinds are forbidden
+    unless `clusterResourceWhitelist` names them; tenants' projects mostly forbid LocalQueue, ResourceQuota and
+    RoleBinding.
+    Fix: Move the object to an Application whose project may have it, or allow its kind in the AppProject.
+    Bad:
+        apiVersion: argoproj.io/v1alpha1
+        kind: AppProject
+        metadata: {name: team-a, namespace: argocd}
+        spec:
+          sourceRepos: ["*"]
+          destinations: [{server: "*", namespace: team-a}]
+          namespaceResourceBlacklist: [{group: kueue.x-k8s.io, kind: LocalQueue}]
+        ---
+        apiVersion: argoproj.io/v1alpha1
+        kind: Application
+        metadata: {name: runs, namespace: argocd}
+        spec:
+          project: team-a
+          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
+          destination: {server: https://kubernetes.default.svc, namespace: team-a}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: train, namespace: team-a}
+        spec: {clusterQueue: gpus}
+    Good:
+        apiVersion: argoproj.io/v1alpha1
+        kind: AppProject
+        metadata: {name: team-a, namespace: argocd}
+        spec:
+          sourceRepos: ["*"]
+          destinations: [{server: "*", namespace: team-a}]
+        ---
+        apiVersion: argoproj.io/v1alpha1
+        kind: Application
+        metadata: {name: runs, namespace: argocd}
+        spec:
+          project: team-a
+          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
+          destination: {server: https://kubernetes.default.svc, namespace: team-a}
+        ---
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec: {template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}}
+    """
+    projects = {item.name: item for item in fleet.of(PROJECT)}
+    for name, documents in applied(fleet) if projects else ():
+        project = projects.get(name)
+        if project is None:
+            continue
+        for document in documents:
+            if document.judged and not is_live(document) and (why := _why_refused(project, document)):
+                field, reason = why
+                path: Path = ("metadata", "namespace") if field == "destinations" else ("kind",)
+                message = f'AppProject "{name}", to which this object\'s Application belongs, {reason}'
+                related: tuple[tuple[str, Document, Path], ...] = (("what it allows", project, ("spec", field)),)
+                fix = f"bring it with an Application of another project, or allow it in {field}"
+                yield Issue(document, path, message, fix, None, related)
+
+
+def _why_refused(project: Document, document: Document) -> tuple[str, str] | None:
+    """(field of the project, reason) where the project does not allow the object."""
+    scope = scope_of(document.api_version, document.kind)
+    if scope is None and (document.group, document.kind) not in KINDS:
+        return None
+    reach = "cluster" if scope == "Cluster" else "namespace"
+    kind = f"{document.kind} of {document.group}" if document.group else document.kind
+    allowed, denied = f"{reach}ResourceWhitelist", f"{reach}ResourceBlacklist"
+    spec = mapping(project.manifest, "spec")
+    if any(_is_of(entry, document) for _, entry in mappings(spec, denied)):
+        return denied, f"forbids {kind}"
+    limited = reach == "cluster" or spec.get(allowed) is not None
+    if limited and not any(_is_of(entry, document) for _, entry in mappings(spec, allowed)):
+        return allowed, f"does not allow {kind}"
+    namespace = document.namespace
+    patterns = [text(entry, "namespace") for _, entry in mappings(spec, "destinations")]
+    if reach == "namespace" and namespace and not allowed_by(patterns, namespace):
+        return "destinations", f'does not allow namespace "{namespace}"'
+    return None
+
+
+def _is_of(entry: dict[str, Any], document: Document) -> bool:
+    name = text(entry, "name")
+    return (
+        fnmatchcase(document.group, text(entry, "group"))
+        and fnmatchcase(document.kind, text(entry, "kind"))
+        and (not name or fnmatchcase(document.name, name))
+    )
+
+
+def applied(fleet: Fleet) -> Iterator[tuple[str, list[Document]]]:
+    """(project, objects) of each Application whose objects the input shows: by the folder that is its source, or, in an
+    input of one file with one Application, all the others."""
+    sources = [(text(document.manifest, *path), where) for document, path, where in _paths(fleet)]
+    folders: dict[str, list[Document]] = {}
+    for document in fleet.documents if sources else ():
+        folders.setdefault(f"/{folder(document)}", []).append(document)
+    found = False
+    for project, where in sources:
+        for name, documents in folders.items():
+            if where and name.endswith(f"/{where}"):
+                found = True
+                yield project, documents
+    if len(sources) == 1 and len(folders) == 1 and not found:
+        (documents,) = folders.values()
+        yield sources[0][0], [item for item in documents if item.group != "argoproj.io"]
+
+
+def _paths(fleet: Fleet) -> Iterator[tuple[Document, Path, str]]:
+    """(document, path of the project's name, source folder) of Applications and of plain directories in sets."""
+    for application in fleet.of(APPLICATION):
+        for _, source in sources_of(mapping(application.manifest, "spec")):
+            yield application, ("spec", "project"), text(source, "path").strip("/")
+    for application_set in fleet.of(APPLICATION_SET):
+        for index, generator in mappings(application_set.manifest, "spec", "generators"):
+            own: Path = ("spec", "generators", index, "git", "template", "spec", "project")
+            project = own if text(application_set.manifest, *own) else ("spec", "template", "spec", "project")
+            for _, directory in mappings(generator, "git", "directories"):
+                if directory.get("exclude") is not True:
+                    yield application_set, project, text(directory, "path").strip("/")

@@ -1,0 +1,87 @@
+"""Rights on kinds that do not exist: rules of Roles whose words are misspelt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from trainshed.checks.kueue_near import near_miss
+from trainshed.checks.rule import Issue, rule
+from trainshed.fleet.access import items, mappings
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
+
+FAMILY: Final = "references"
+_RBAC: Final = "rbac.authorization.k8s.io"
+_VERBS: Final = (
+    "approve", "bind", "create", "delete", "deletecollection", "escalate", "get", "impersonate", "list", "patch",
+    "sign", "update", "use", "watch",
+)  # fmt: skip
+_RESOURCES: Final[dict[str, tuple[str, ...]]] = {
+    "": (
+        "bindings", "configmaps", "endpoints", "events", "limitranges", "namespaces", "nodes",
+        "persistentvolumeclaims", "persistentvolumes", "pods", "podtemplates", "replicationcontrollers",
+        "resourcequotas", "secrets", "serviceaccounts", "services",
+    ),
+    "apps": ("controllerrevisions", "daemonsets", "deployments", "replicasets", "statefulsets"),
+    "batch": ("cronjobs", "jobs"),
+    "batch.volcano.sh": ("cronjobs", "jobs"),
+    "jobset.x-k8s.io": ("jobsets",),
+    "kubeflow.org": ("jaxjobs", "mpijobs", "paddlejobs", "pytorchjobs", "tfjobs", "xgboostjobs"),
+    "kueue.x-k8s.io": (
+        "admissionchecks", "clusterqueues", "cohorts", "localqueues", "multikueueclusters", "multikueueconfigs",
+        "provisioningrequestconfigs", "resourceflavors", "topologies", "workloadpriorityclasses", "workloads",
+    ),
+    "leaderworkerset.x-k8s.io": ("leaderworkersets",),
+    "ray.io": ("rayclusters", "raycronjobs", "rayjobs", "rayservices"),
+    "scheduling.volcano.sh": ("podgroups", "queues"),
+    "trainer.kubeflow.org": ("clustertrainingruntimes", "trainingruntimes", "trainjobs"),
+    "visibility.kueue.x-k8s.io": ("clusterqueues", "localqueues"),
+}  # fmt: skip
+
+
+@rule("reference-right", severity="warning", family=FAMILY)
+def right(fleet: Fleet) -> Iterator[Issue]:
+    """A Role's rule names a verb, an API group or a resource that does not exist, but nearly.
+
+    Why: The API server takes any word; the right is simply not granted, and whoever needs it gets Forbidden.
+    Fix: Write the verb, the group, the resource in plural and lower case.
+    Bad:
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: Role
+        metadata: {name: run-owner, namespace: team-a}
+        rules: [{apiGroups: [trainer.kubeflow.org], resources: [trainjob], verbs: [create]}]
+    Good:
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: Role
+        metadata: {name: run-owner, namespace: team-a}
+        rules: [{apiGroups: [trainer.kubeflow.org], resources: [trainjobs], verbs: [create]}]
+    """
+    for role in fleet.of((_RBAC, "Role"), (_RBAC, "ClusterRole")):
+        for index, entry in mappings(role.manifest, "rules"):
+            groups = [group for group in items(entry, "apiGroups") if isinstance(group, str)]
+            known = [resource for group in groups for resource in _RESOURCES.get(group, ())]
+            complete = all(group in _RESOURCES for group in groups)
+            for field, words in (
+                ("apiGroups", _RESOURCES),
+                ("resources", known if complete else ()),
+                ("verbs", _VERBS),
+            ):
+                for position, word in enumerate(items(entry, field)):
+                    wrong = _wrong(word, words)
+                    if wrong:
+                        message = f'{field} names "{word}", which grants nothing'
+                        yield Issue(role, ("rules", index, field, position), message, f'did you mean "{wrong}"?')
+
+
+def _wrong(word: object, known: object) -> str:
+    """The known word that was meant, where `word` is none of them."""
+    words = list(known) if isinstance(known, dict | list | tuple) else []
+    if not isinstance(word, str) or word in words or not words or word in ("", "*"):
+        return ""
+    main = word.partition("/")[0]
+    if main in words or main == "*":
+        return ""
+    plurals = (f"{main.lower()}s", f"{main.lower()}es", f"{main.lower().removesuffix('y')}ies", main.lower())
+    return next((plural for plural in plurals if plural in words), "") or near_miss(main, words)
