@@ -27,9 +27,7 @@ def port_name_error(name: str) -> str:
     if len(name) > 15:
         return f'"{name}" has {len(name)} characters, {len(name) - 15} more than the 15 allowed for the name of a port'
     if not _PORT_NAME.fullmatch(name) or "--" in name or not any("a" <= c <= "z" for c in name):
-        return (
-            f'"{name}" is not the name of a port: lower-case letters, digits and single "-", with a letter'
-        )
+        return f'"{name}" is not the name of a port: lower-case letters, digits and single "-", with a letter'
     return ""
 
 
