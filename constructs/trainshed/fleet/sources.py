@@ -90,12 +90,12 @@ class Sources:
                 name = child.name
                 if name[0] == "." or name in _SKIPPED_FOLDERS:
                     continue
-                if child.is_dir():
+                if _is_folder(child):
                     if chart and name == "templates":
                         self._chart(folder, child.path)
                     else:
                         folders.append(child.path)
-                elif name.endswith(SUFFIXES) and (child.is_file() or not _exists(child)):  # a pipe would block
+                elif name.endswith(SUFFIXES) and _is_file_or_broken(child):  # a pipe would block
                     yield Entry(child.path, root, False)
             pending.extend(reversed(folders))
 
@@ -217,5 +217,15 @@ class Sources:
         )
 
 
-def _exists(child: os.DirEntry[str]) -> bool:
-    return os.path.exists(child.path)  # noqa: PTH110
+def _is_folder(child: os.DirEntry[str]) -> bool:
+    try:
+        return child.is_dir()
+    except OSError:  # a symbolic link to itself
+        return False
+
+
+def _is_file_or_broken(child: os.DirEntry[str]) -> bool:
+    try:
+        return child.is_file() or not os.path.exists(child.path)  # noqa: PTH110
+    except OSError:  # a symbolic link to itself
+        return True

@@ -39,6 +39,9 @@ def same_cluster(user: Component, reference: Component | External | None, field:
             f"is {reference!r}", field=field, fix=f'pass {wanted}, or External("…") for one that is declared elsewhere'
         )
         return False
+    if kind and kind not in (base.__name__ for base in type(reference).__mro__):
+        user.fault(f"is {reference.title}", field=field, fix=f"pass a {kind}")
+        return False
     if reference.cluster is not user.cluster:
         user.fault(
             f'{reference.title} belongs to cluster "{reference.cluster.id}", this is cluster "{user.cluster.id}"',
