@@ -101,7 +101,8 @@ def _wrong_option(option: str) -> tuple[str, str] | None:
     name, equals, value = option.partition("=")
     values = _SYNC_OPTIONS.get(name)
     if values is None:
-        return f'"{name}" is no sync option of Argo CD, which ignores it', nearest(name, _SYNC_OPTIONS)
+        fix = nearest(name, _SYNC_OPTIONS) or "remove it, or write one that exists"
+        return f'"{name}" is no sync option of Argo CD, which ignores it', fix
     if not equals or not value:
         return f'sync option "{option}" has no value, so Argo CD ignores it', f'write "{name}={values[0]}"'
     if value not in values:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.kueue_near import near_miss
@@ -84,4 +85,5 @@ def _wrong(word: object, known: object) -> str:
     if main in words or main == "*":
         return ""
     plurals = (f"{main.lower()}s", f"{main.lower()}es", f"{main.lower().removesuffix('y')}ies", main.lower())
-    return next((plural for plural in plurals if plural in words), "") or near_miss(main, words)
+    close = get_close_matches(main, words, n=1, cutoff=0.9) if "." in main else [near_miss(main, words)]
+    return next((plural for plural in plurals if plural in words), "") or "".join(close)

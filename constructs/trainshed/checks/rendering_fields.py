@@ -19,6 +19,8 @@ FAMILY: Final = "rendering traps"
 #: Decimal numbers that are allowed as modes (at most 511) and are written by people who mean the octal one. Beyond
 #: 511 the API server refuses them.
 _MEANT_OCTAL: Final = frozenset({400, 440, 444, 500})
+#: What leaves the image to whatever uses it.
+_TEMPLATES: Final = frozenset({"ClusterTrainingRuntime", "JobTemplate", "PodTemplate", "TrainingRuntime"})
 #: Built-in kinds without a namespace that have no model here.
 _CLUSTER_SCOPED: Final = frozenset({
     ("", "Node"), ("", "PersistentVolume"),
@@ -109,17 +111,18 @@ def image_missing(fleet: Fleet) -> Iterator[Issue]:
         spec:
           template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
     """
-    for workload in fleet.workloads:
-        if not workload.parts_known or workload.kind == "SparkApplication":  # its operator has an image of its own
+    for workload, pod_set in pod_sets(fleet):
+        if workload.kind == "SparkApplication":  # its operator has an image of its own
             continue
-        for pod_set in workload.pod_sets:
-            for path, container in containers(pod_set):
-                image = container.get("image")
-                if image is None or image == "":
-                    yield issue(pod_set, (*path, "image"), f"{named(container)} has no image", "write the image")
-                elif isinstance(image, str) and image != image.strip():
-                    message = f"the image of {named(container)} has blanks around it"
-                    yield issue(pod_set, (*path, "image"), message, f'write "{image.strip()}"')
+        described = workload.parts_known and workload.kind not in _TEMPLATES
+        for path, container in containers(pod_set):
+            image = container.get("image")
+            document, written = pod_set.at(path)
+            if isinstance(image, str) and image != image.strip():
+                message = f"the image of {named(container)} has blanks around it"
+                yield Issue(document, (*written, "image"), message, f'write "{image.strip()}"')
+            elif described and not image and document.has(written):
+                yield Issue(document, (*written, "image"), f"{named(container)} has no image", "write the image")
 
 
 @rule("rendering-namespace-without-effect", severity="warning", family=FAMILY)
