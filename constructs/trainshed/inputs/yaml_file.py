@@ -12,6 +12,7 @@ from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from trainshed.faults import Fault, Faults, Place
+from trainshed.fleet.reading import read
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,9 @@ class YamlFile:
 def read_yaml(path: Path) -> YamlFile:
     """Reads one document. Raises Faults for what is not YAML, with the line and column, and for unreadable files."""
     file = str(path)
+    if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for
+        raise Faults([Fault("is not a file", place=Place(file))])
+    _refuse_bombs(file)
     parser = YAML(typ="rt")
     try:
         root = parser.load(path.read_text(encoding="utf-8-sig"))
@@ -54,6 +58,13 @@ def read_yaml(path: Path) -> YamlFile:
     except OSError as error:
         raise Faults([Fault(f"cannot be read: {error.strerror or error}", place=Place(file))]) from None
     return YamlFile(file, _plain(root), root)
+
+
+def _refuse_bombs(file: str) -> None:
+    """What would take hours or all memory to read; the limits are those of `trainshed check`."""
+    for finding in read([file], max_bytes=1 << 20).findings:
+        if finding.code in ("yaml-anchor-bomb", "yaml-recursive-alias", "yaml-too-deep", "yaml-too-large"):
+            raise Faults([Fault(finding.message, fix=finding.fix, place=finding.place)])
 
 
 def _syntax_fault(file: str, error: MarkedYAMLError) -> Fault:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -14,6 +14,12 @@ from trainshed.tenancy.shares import Resources, Share
 
 WorkloadKind = Literal["TrainJob", "JobSet", "Job"]
 PodSecurity = Literal["restricted", "baseline", "privileged"]
+
+
+#: Whoever may run pods in one of these can reach what controls the cluster.
+SYSTEM_NAMESPACES: Final = frozenset(
+    ("argocd", "default", "jobset-system", "kubeflow-system", "kueue-system", "volcano-system")
+)
 
 
 def small_container() -> Resources:
@@ -73,7 +79,18 @@ class TenantSpec(Model):
     ] = None
 
     def rules(self) -> Iterator[Broken]:
-        """Borrowing and lending need a cohort (Kueue 0.19.2, webhook); nothing lent exceeds the guarantee."""
+        """Namespaces and groups of the system are nobody's; borrowing and lending need a cohort (Kueue 0.19.2,
+        webhook); only what is guaranteed is lent."""
+        for index, namespace in enumerate(self.namespaces):
+            if namespace in SYSTEM_NAMESPACES or namespace.startswith("kube-"):
+                yield Broken(
+                    f"namespaces[{index}]",
+                    f'"{namespace}" belongs to the cluster itself, and its rights would go to the tenant',
+                    "give the tenant a namespace of its own",
+                )
+        for index, owner in enumerate(self.owners):
+            if owner.startswith("system:") or not owner.isprintable():
+                yield Broken(f"owners[{index}]", f"{owner!r} is no group of people", "name a group of your directory")
         if self.cohort is None and self.borrow:
             yield Broken("borrow", "is set, but the tenant is in no cohort", "name a cohort or leave borrow out")
         if self.cohort is None and self.lend != "all":

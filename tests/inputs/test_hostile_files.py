@@ -1,0 +1,60 @@
+"""Tenant files and tenants that would do harm."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.synthesis import h100, new_cluster
+from trainshed.faults import Faults
+from trainshed.inputs.yaml_file import read_yaml
+from trainshed.tenancy import Tenant, nodes
+
+
+def bomb() -> str:
+    """Nine levels of aliases: a billion items."""
+    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+    return "\n".join(levels) + "\n"
+
+
+@pytest.mark.parametrize(
+    "text", [bomb(), "a: " + "[" * 20_000, "x" * (1 << 20) + "y"], ids=["aliases", "depth", "size"]
+)
+def test_a_file_that_would_never_end_is_refused(tmp_path: Path, text: str) -> None:
+    """Within a moment, with the file's name."""
+    file = tmp_path / "low.yaml"
+    file.write_text(text, encoding="utf-8")
+
+    with pytest.raises(Faults, match=r"low\.yaml"):
+        read_yaml(file)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    """Nobody ever writes to it."""
+    os.mkfifo(tmp_path / "low.yaml")
+
+    with pytest.raises(Faults, match="is not a file"):
+        read_yaml(tmp_path / "low.yaml")
+
+
+@pytest.mark.parametrize("namespace", ["argocd", "kube-system", "kueue-system", "default"])
+def test_a_tenant_owns_no_namespace_of_the_cluster(namespace: str) -> None:
+    """Its runs could use the controllers' accounts."""
+    cluster = new_cluster()
+
+    Tenant(cluster, "high", namespaces=[namespace], guarantee={h100(cluster): nodes(1)})
+
+    assert [fault.field for fault in cluster.faults] == ["namespaces[0]"]
+
+
+@pytest.mark.parametrize("owner", ["system:masters", "system:authenticated", "x\n"])
+def test_owners_are_groups_of_people(owner: str) -> None:
+    """A group of the API server's own would make everybody an owner."""
+    cluster = new_cluster()
+
+    Tenant(cluster, "high", namespaces=["a"], owners=[owner], guarantee={h100(cluster): nodes(1)})
+
+    assert [fault.field for fault in cluster.faults] == ["owners[0]"]
