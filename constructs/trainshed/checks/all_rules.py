@@ -14,6 +14,7 @@ MODULES: Final[tuple[str, ...]] = (
     "argocd_projects",
     "argocd_queues",
     "argocd_runs",
+    "argocd_scalers",
     "argocd_waves",
     "argocd_words",
     "change_immutable",

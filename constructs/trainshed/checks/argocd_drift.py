@@ -9,7 +9,6 @@ from trainshed.api.registry import scope_of
 from trainshed.checks.argocd import (
     APPLICATION,
     FAMILY,
-    application_specs,
     destination_namespace,
     folder,
     is_live,
@@ -17,7 +16,7 @@ from trainshed.checks.argocd import (
 )
 from trainshed.checks.pods import containers, issue, pod_sets
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.access import Node, dig, items, mapping, mappings, strings, text
+from trainshed.fleet.access import Node, mapping, mappings, strings
 from trainshed.fleet.amounts import quantity
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 _QUOTA_KINDS: Final = (("kueue.x-k8s.io", "ClusterQueue"), ("kueue.x-k8s.io", "Cohort"))
 #: Groups of custom resources with pod templates whose webhooks write the object again.
 _COMPARED_AS_TEXT: Final = frozenset({"jobset.x-k8s.io", "leaderworkerset.x-k8s.io", "trainer.kubeflow.org"})
-_SCALERS: Final = (("autoscaling", "HorizontalPodAutoscaler"), ("keda.sh", "ScaledObject"))
 _INSTANCE: Final = "app.kubernetes.io/instance"
 _TRACKING: Final = "argocd.argoproj.io/tracking-id"
 _QUOTA_FIELDS: Final = ("nominalQuota", "borrowingLimit", "lendingLimit")
@@ -211,86 +209,42 @@ def namespace_omitted(fleet: Fleet) -> Iterator[Issue]:
     """
     destinations = {destination_namespace(application) for application in fleet.of(APPLICATION)}
     rendered = {item.name: folder(item) for item in fleet.of(("", "Namespace")) if item.name != "default"}
-    if len(destinations) > 1 or not rendered or destinations & rendered.keys():
+    if len(destinations) > 1 or (destinations & rendered.keys()):
         return
-    if not destinations and (len(rendered) > 1 or not any(item.namespace in rendered for item in fleet.documents)):
-        return
-    for document in fleet.documents:
-        if document.namespace is None and document.judged and _namespaced(document):
-            near = next((name for name, where in rendered.items() if where == folder(document)), "")
-            if near:
-                yield _omitted(document, near, destinations)
+    known = destinations - {""}
+    lost = [item for item in fleet.documents if item.namespace is None and item.judged and _namespaced(item)]
+    for document in lost if len(rendered) == 1 or known else ():
+        near = next((name for name, where in rendered.items() if where == folder(document)), "")
+        if near and (known or any(item.namespace == near for item in fleet.documents)):
+            yield _omitted(document, near, known)
+    if lost and len(rendered) != 1 and not known:
+        yield from _alone(fleet, lost)
+
+
+def _alone(fleet: Fleet, lost: list[Document]) -> Iterator[Issue]:
+    """Objects without a namespace in a folder whose two or more others all name one."""
+    beside: dict[str, list[str]] = {}
+    for item in fleet.documents:
+        if item.namespace:
+            beside.setdefault(folder(item), []).append(item.namespace)
+    for document in lost:
+        names = beside.get(folder(document), [])
+        if len(names) > 1 and len(set(names)) == 1:
+            message = (
+                f"namespace is missing, while all {len(names)} other objects beside it name "
+                f'"{names[0]}": it lands in the namespace of whoever applies it'
+            )
+            yield Issue(document, ("metadata", "namespace"), message, f'write "namespace: {names[0]}"')
 
 
 def _omitted(document: Document, near: str, destinations: set[str]) -> Issue:
     lands = "it lands in the namespace of whoever applies it"
     if destinations:
         (destination,) = destinations
-        lands = f'the Application puts it into "{destination}"' if destination else "the Application names none either"
+        lands = f'the Application puts it into "{destination}"'
     message = f'namespace is missing, and {lands}, while Namespace "{near}" is rendered beside it'
     return Issue(document, ("metadata", "namespace"), message, f'write "namespace: {near}"')
 
 
 def _namespaced(document: Document) -> bool:
     return (document.group, document.kind) in KINDS or scope_of(document.api_version, document.kind) == "Namespaced"
-
-
-@rule("argocd-autoscaled-replicas", severity="warning", family=FAMILY)
-def autoscaled_replicas(fleet: Fleet) -> Iterator[Issue]:
-    """`replicas` stands in Git, and an autoscaler changes it.
-
-    Why: Each sync writes Git's number back: what the autoscaler has added is gone, and self-heal fights with it.
-    Fix: Leave `replicas` out of the manifest, or ignore it in the Application with `ignoreDifferences` and
-    `RespectIgnoreDifferences=true`.
-    Bad:
-        apiVersion: apps/v1
-        kind: Deployment
-        metadata: {name: serve, namespace: team-a}
-        spec:
-          replicas: 2
-          selector: {matchLabels: {app: serve}}
-          template: {metadata: {labels: {app: serve}}, spec: {containers: [{name: serve, image: serve}]}}
-        ---
-        apiVersion: autoscaling/v2
-        kind: HorizontalPodAutoscaler
-        metadata: {name: serve, namespace: team-a}
-        spec: {maxReplicas: 4, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: serve}}
-    Good:
-        apiVersion: apps/v1
-        kind: Deployment
-        metadata: {name: serve, namespace: team-a}
-        spec:
-          selector: {matchLabels: {app: serve}}
-          template: {metadata: {labels: {app: serve}}, spec: {containers: [{name: serve, image: serve}]}}
-        ---
-        apiVersion: autoscaling/v2
-        kind: HorizontalPodAutoscaler
-        metadata: {name: serve, namespace: team-a}
-        spec: {maxReplicas: 4, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: serve}}
-    """
-    for scaler in fleet.of(*_SCALERS):
-        reference = mapping(scaler.manifest, "spec", "scaleTargetRef")
-        group, slash, _ = (text(reference, "apiVersion") or "apps/v1").rpartition("/")
-        kind, name = text(reference, "kind") or "Deployment", text(reference, "name")
-        target = fleet.namespaces.find(group if slash else "", kind, scaler.namespace, name)
-        if target is None or not target.judged or is_live(target) or dig(target.manifest, "spec", "replicas") is None:
-            continue
-        if not _ignores_replicas(fleet, target):
-            message = (
-                f'replicas is {dig(target.manifest, "spec", "replicas")} in Git, and {scaler.kind} "{scaler.name}" '
-                "changes it: each sync writes it back"
-            )
-            related = (("the autoscaler", scaler, ("spec", "scaleTargetRef")),)
-            yield Issue(target, ("spec", "replicas"), message, "leave replicas out of the manifest", None, related)
-
-
-def _ignores_replicas(fleet: Fleet, target: Document) -> bool:
-    """Whether an Application ignores the field; whether it also leaves it alone is another rule's question."""
-    for _, _, spec in application_specs(fleet):
-        for _, entry in mappings(spec, "ignoreDifferences"):
-            if text(entry, "kind") not in ("*", target.kind) or text(entry, "group") not in ("*", target.group):
-                continue
-            written = [*items(entry, "jsonPointers"), *items(entry, "jqPathExpressions")]
-            if any(isinstance(item, str) and item.endswith("replicas") for item in written):
-                return True
-    return False

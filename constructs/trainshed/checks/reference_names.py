@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 FAMILY: Final = "references"
 _RBAC: Final = "rbac.authorization.k8s.io"
+#: What a platform makes in each tenant's namespace.
+_OF_TENANTS: Final = (("kueue.x-k8s.io", "LocalQueue"), ("", "LimitRange"), ("", "ResourceQuota"))
+_SYSTEM: Final = ("kube-", "default")
 
 
 @rule("reference-namespace", severity="error", family=FAMILY)
@@ -42,6 +45,7 @@ def namespace(fleet: Fleet) -> Iterator[Issue]:
     known = dict.fromkeys(fleet.names("", "Namespace"))
     if not known:
         return
+    yield from _without_namespace(fleet, known)
     unknown = {item.namespace or "" for item in fleet.documents} - known.keys()
     misspelt = {name: near_miss(name, known) for name in unknown}
     for document in fleet.documents:
@@ -49,6 +53,22 @@ def namespace(fleet: Fleet) -> Iterator[Issue]:
         if near and document.judged:
             message = f'Namespace "{document.namespace}" is not in the input, but "{near}" is'
             yield Issue(document, ("metadata", "namespace"), message, f'did you mean "{near}"?')
+
+
+def _without_namespace(fleet: Fleet, known: dict[str, None]) -> Iterator[Issue]:
+    """Tenants' objects in a namespace that is not in the input, where those of two or more other tenants are."""
+    for kind in _OF_TENANTS:
+        objects = fleet.of(kind)
+        declared = {item.namespace for item in objects if item.namespace in known}
+        if len(declared) < 2:
+            continue
+        for document in objects:
+            name = document.namespace
+            if name and name not in known and not near_miss(name, known) and not name.startswith(_SYSTEM):
+                message = f'Namespace "{name}" is not in the input, which has those of all other {kind[1]}s'
+                others = [item for item in objects if item.namespace not in known and item.namespace != name]
+                if not others:
+                    yield Issue(document, ("metadata", "namespace"), message, "add the Namespace", "warning")
 
 
 @rule("reference-role", severity="error", family=FAMILY)

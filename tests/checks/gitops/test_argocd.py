@@ -373,3 +373,11 @@ def test_every_finding_says_what_to_do() -> None:
     for finding in findings(queue(annotations=wave(0)), volcano(), config(annotations={OPTIONS: "X"})):
         assert finding.message
         assert finding.fix
+
+
+def test_one_object_without_a_namespace_among_others() -> None:
+    lost = config("lost", namespace=None)
+    assert codes(config("a"), config("b"), lost) == {"argocd-namespace-omitted"}
+    assert codes(config("a"), lost) == set()
+    assert codes(config("a"), config("b", namespace="team-b"), lost) == set()
+    assert codes(lost, config("other", namespace=None)) == set()

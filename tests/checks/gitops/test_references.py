@@ -202,3 +202,18 @@ def test_namespaces() -> None:
     research = made("v1", "Namespace", name="research", namespace=None)
     assert codes(research, claim(namespace="reserach")) == {"reference-namespace"}
     assert codes(research, claim(namespace="research-2"), claim(namespace="argocd")) == set()
+
+
+def test_namespaces_of_tenants() -> None:
+    def queue(namespace: str) -> Manifest:
+        return made("kueue.x-k8s.io/v1beta2", "LocalQueue", {"clusterQueue": "gpus"}, "train", namespace=namespace)
+
+    def there(name: str) -> Manifest:
+        return made("v1", "Namespace", name=name, namespace=None)
+
+    spec: Manifest = {"namespaceSelector": {}}
+    gpus = made("kueue.x-k8s.io/v1beta2", "ClusterQueue", spec, "gpus", namespace=None)
+    queues = [queue("team-a"), queue("team-b"), queue("team-c")]
+    assert codes(gpus, there("team-a"), there("team-b"), *queues) == {"reference-namespace"}
+    assert codes(gpus, there("team-a"), there("team-b"), there("team-c"), *queues) == set()
+    assert codes(gpus, there("team-a"), *queues) == set(), "the platform may make the others elsewhere"
