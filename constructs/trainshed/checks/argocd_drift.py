@@ -12,11 +12,12 @@ from trainshed.checks.argocd import (
     destination_namespace,
     folder,
     is_live,
+    sources_of,
     under_argocd,
 )
 from trainshed.checks.pods import containers, issue, pod_sets
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.access import Node, mapping, mappings, strings
+from trainshed.fleet.access import Node, mapping, mappings, strings, text
 from trainshed.fleet.amounts import quantity
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
@@ -213,19 +214,33 @@ def namespace_omitted(fleet: Fleet) -> Iterator[Issue]:
         return
     known = destinations - {""}
     lost = [item for item in fleet.documents if item.namespace is None and item.judged and _namespaced(item)]
+    told: set[int] = set()
     for document in lost if len(rendered) == 1 or known else ():
         near = next((name for name, where in rendered.items() if where == folder(document)), "")
         if near and (known or any(item.namespace == near for item in fleet.documents)):
+            told.add(id(document))
             yield _omitted(document, near, known)
-    if lost and len(rendered) != 1 and not known:
-        yield from _alone(fleet, lost)
+    rest = [document for document in lost if id(document) not in told and fleet.namespaces.of(document) is None]
+    if rest and not _applied_from_elsewhere(fleet):
+        yield from _alone(fleet, rest)
+
+
+def _applied_from_elsewhere(fleet: Fleet) -> bool:
+    """Whether an Application with a destination namespace may bring any object: its folder is not in the input."""
+    folders = {f"/{folder(item)}" for item in fleet.documents}
+    for application in fleet.of(APPLICATION):
+        paths = [text(source, "path").strip("/") for _, source in sources_of(mapping(application.manifest, "spec"))]
+        there = any(path and name.endswith(f"/{path}") for path in paths for name in folders)
+        if destination_namespace(application) and not there:
+            return True
+    return False
 
 
 def _alone(fleet: Fleet, lost: list[Document]) -> Iterator[Issue]:
     """Objects without a namespace in a folder whose two or more others all name one."""
     beside: dict[str, list[str]] = {}
     for item in fleet.documents:
-        if item.namespace:
+        if item.namespace and item.group != "argoproj.io":
             beside.setdefault(folder(item), []).append(item.namespace)
     for document in lost:
         names = beside.get(folder(document), [])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from trainshed.api.registry import KINDS as MODELLED
 from trainshed.api.registry import scope_of
 from trainshed.checks.argocd import APPLICATION, APPLICATION_SET, FAMILY, PROJECT, folder, is_live, sources_of
 from trainshed.checks.argocd_projects import allowed_by
+from trainshed.checks.kueue_near import near_miss
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import mapping, mappings, text
 from trainshed.fleet.document import Document
@@ -17,6 +19,23 @@ from trainshed.fleet.workloads import KINDS
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
+
+_LISTS: Final = (
+    "clusterResourceBlacklist",
+    "clusterResourceWhitelist",
+    "namespaceResourceBlacklist",
+    "namespaceResourceWhitelist",
+)
+#: Kinds without a model here that projects name.
+_BUILT_IN: Final = (
+    ("", "Endpoints"), ("", "Event"), ("", "Node"), ("", "PersistentVolume"), ("", "PodTemplate"), ("", "Secret"),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"),
+    ("autoscaling", "HorizontalPodAutoscaler"), ("kueue.x-k8s.io", "Workload"),
+    ("networking.k8s.io", "Ingress"), ("networking.k8s.io", "IngressClass"),
+    ("policy", "PodDisruptionBudget"),
+    ("rbac.authorization.k8s.io", "ClusterRole"), ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+    ("storage.k8s.io", "StorageClass"),
+)  # fmt: skip
 
 
 @rule("argocd-project-refuses-kind", severity="error", family=FAMILY)
@@ -144,3 +163,47 @@ def _paths(fleet: Fleet) -> Iterator[tuple[Document, Path, str]]:
             for _, directory in mappings(generator, "git", "directories"):
                 if directory.get("exclude") is not True:
                     yield application_set, project, text(directory, "path").strip("/")
+
+
+@rule("argocd-project-unknown-kind", severity="warning", family=FAMILY)
+def project_unknown_kind(fleet: Fleet) -> Iterator[Issue]:
+    """A project allows or forbids a kind that does not exist, but nearly.
+
+    Why: Argo CD compares kinds as they are written, in singular and with capitals. An entry that matches nothing allows
+    nothing, and, worse, forbids nothing.
+    Fix: Write the kind as manifests do: `LocalQueue`.
+    Bad:
+        apiVersion: argoproj.io/v1alpha1
+        kind: AppProject
+        metadata: {name: team-a, namespace: argocd}
+        spec:
+          sourceRepos: ["*"]
+          destinations: [{server: "*", namespace: team-a}]
+          namespaceResourceBlacklist: [{group: kueue.x-k8s.io, kind: localqueues}]
+    Good:
+        apiVersion: argoproj.io/v1alpha1
+        kind: AppProject
+        metadata: {name: team-a, namespace: argocd}
+        spec:
+          sourceRepos: ["*"]
+          destinations: [{server: "*", namespace: team-a}]
+          namespaceResourceBlacklist: [{group: kueue.x-k8s.io, kind: LocalQueue}]
+    """
+    known: dict[str, set[str]] = {}
+    for version, kind in MODELLED:
+        known.setdefault(version.rpartition("/")[0], set()).add(kind)
+    for group, kind in (*KINDS, *_BUILT_IN):
+        known.setdefault(group, set()).add(kind)
+    for project in fleet.of(PROJECT):
+        for field in _LISTS:
+            for index, entry in mappings(project.manifest, "spec", field):
+                kind, kinds = text(entry, "kind"), known.get(text(entry, "group"), set())
+                if kind and kind not in kinds and "*" not in kind and (meant := _meant(kind, sorted(kinds))):
+                    message = f'{field} names the kind "{kind}", which does not exist'
+                    yield Issue(project, ("spec", field, index, "kind"), message, f'did you mean "{meant}"?')
+
+
+def _meant(kind: str, kinds: list[str]) -> str:
+    plural = {name.lower() for name in (kind, kind.removesuffix("s"), kind.removesuffix("es"))}
+    same = next((known for known in kinds if known.lower() in plural), "")
+    return same or near_miss(kind, kinds)

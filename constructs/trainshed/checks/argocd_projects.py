@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from trainshed.checks.argocd import APPLICATION, APPLICATION_SET, FAMILY, PROJECT
+from trainshed.checks.argocd import APPLICATION, APPLICATION_SET, FAMILY, PROJECT, application_specs, sources_of
+from trainshed.checks.kueue_near import near_miss
 from trainshed.checks.rule import Issue, rule
 from trainshed.faults import nearest
 from trainshed.fleet.access import dig, items, mapping, mappings, text
@@ -61,6 +62,12 @@ def project_missing(fleet: Fleet) -> Iterator[Issue]:
             severity: Severity | None = None if hint else "warning"
             message = f'AppProject "{name}" is not in the input, which has {", ".join(sorted(known))}'
             yield Issue(document, path, message, hint or "add it, or name another", severity)
+    namespaces = {document.namespace for document in fleet.of(APPLICATION, APPLICATION_SET) if document.namespace}
+    for project in fleet.of(PROJECT):
+        near = near_miss(project.namespace or "", [name for name in namespaces if name])
+        if near and project.namespace not in namespaces:
+            message = f'the AppProject is in namespace "{project.namespace}", and its Applications are in "{near}"'
+            yield Issue(project, ("metadata", "namespace"), message, f'did you mean "{near}"?')
 
 
 def _uses(fleet: Fleet) -> Iterator[tuple[Document, Path]]:
@@ -114,32 +121,32 @@ def project_refuses(fleet: Fleet) -> Iterator[Issue]:
           destination: {server: https://kubernetes.default.svc, namespace: team-b}
     """
     projects = {(item.namespace, item.name): item for item in fleet.of(PROJECT)}
-    for application in fleet.of(APPLICATION):
-        project = projects.get((application.namespace, text(application.manifest, "spec", "project")))
-        if project is None:
+    for application, start, spec in application_specs(fleet) if projects else ():
+        names = {text(document.manifest, *path) for document, path in _uses(fleet) if document is application}
+        for name in sorted(names):
+            project = projects.get((application.namespace, name))
+            if project is not None:
+                yield from _against(project, application, start, spec)
+
+
+def _against(project: Document, application: Document, start: Path, spec: dict[str, Any]) -> Iterator[Issue]:
+    for path, source in sources_of(spec):
+        repository = text(source, "repoURL")
+        if not repository or "{{" in repository:
             continue
-        for path, repository in _repositories(application):
-            if not allowed_by(items(project.manifest, "spec", "sourceRepos"), repository):
-                message = f'AppProject "{project.name}" does not allow the repository {repository}'
-                yield _refused(application, path, message, project, "sourceRepos")
-        destination = mapping(application.manifest, "spec", "destination")
-        if destination and not _destination_allowed(project, destination):
-            told = " ".join(text(destination, key) for key in ("server", "name", "namespace") if text(destination, key))
-            message = f'AppProject "{project.name}" does not allow the destination {told}'
-            yield _refused(application, ("spec", "destination"), message, project, "destinations")
+        if not allowed_by(items(project.manifest, "spec", "sourceRepos"), repository):
+            message = f'AppProject "{project.name}" does not allow the repository {repository}'
+            yield _refused(application, (*start, *path, "repoURL"), message, project, "sourceRepos")
+    destination = {key: value for key, value in mapping(spec, "destination").items() if "{{" not in str(value)}
+    if destination and not _destination_allowed(project, destination):
+        told = " ".join(text(destination, key) for key in ("server", "name", "namespace") if text(destination, key))
+        message = f'AppProject "{project.name}" does not allow the destination {told}'
+        yield _refused(application, (*start, "destination"), message, project, "destinations")
 
 
 def _refused(application: Document, path: Path, message: str, project: Document, field: str) -> Issue:
     related = (("what it allows", project, ("spec", field)),)
     return Issue(application, path, message, f"add it to {field}, or name another project", None, related)
-
-
-def _repositories(application: Document) -> Iterator[tuple[Path, str]]:
-    if repository := text(application.manifest, "spec", "source", "repoURL"):
-        yield ("spec", "source", "repoURL"), repository
-    for index, source in mappings(application.manifest, "spec", "sources"):
-        if repository := text(source, "repoURL"):
-            yield ("spec", "sources", index, "repoURL"), repository
 
 
 def allowed_by(patterns: list[Any], value: str) -> bool:

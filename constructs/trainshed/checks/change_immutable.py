@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from trainshed.api.registry import model_for
-from trainshed.checks.argocd import is_hook, replaces
+from trainshed.checks.argocd import is_hook, is_live, replaces
 from trainshed.checks.differences import first_difference, shown
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import dig, mapping, text
@@ -119,7 +119,7 @@ def _difference(
     exceptions = _EXCEPT.get((before.group, before.kind), ())
     if exceptions:
         old, new = _without(old, path, exceptions), _without(new, path, exceptions)
-    return first_difference(old, new, path)
+    return first_difference(old, new, path, live=is_live(before))
 
 
 def _without(node: object, path: Path, exceptions: tuple[tuple[str, ...], ...]) -> object:

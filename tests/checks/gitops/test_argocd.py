@@ -381,3 +381,44 @@ def test_one_object_without_a_namespace_among_others() -> None:
     assert codes(config("a"), lost) == set()
     assert codes(config("a"), config("b", namespace="team-b"), lost) == set()
     assert codes(lost, config("other", namespace=None)) == set()
+
+
+class TestProjectsOfSets:
+    def set_of(self, project: str, repository: str = "https://git.example.com/platform.git") -> Manifest:
+        spec = application()["spec"] | {"project": project}
+        spec["source"] = {"repoURL": repository, "path": "{{ .path.path }}"}
+        directories = {"git": {"repoURL": repository, "revision": "main", "directories": [{"path": "dist/runs"}]}}
+        template = {"metadata": {"name": "{{ .path.basename }}"}, "spec": spec}
+        return made(
+            "argoproj.io/v1alpha1", "ApplicationSet", {"generators": [directories], "template": template},
+            "runs", namespace="argocd",
+        )  # fmt: skip
+
+    def project(self, namespace: str = "argocd", **spec: Any) -> Manifest:
+        repositories = {"sourceRepos": ["https://git.example.com/platform.git"]}
+        anywhere = {"destinations": [{"server": "*", "namespace": "*"}]}
+        return made("argoproj.io/v1alpha1", "AppProject", repositories | anywhere | spec, "team-a", namespace=namespace)
+
+    def test_the_right_ones(self) -> None:
+        assert codes(self.project(), self.set_of("team-a")) == set()
+
+    def test_a_project_that_does_not_exist(self) -> None:
+        assert codes(self.project(), self.set_of("taem-a")) == {"argocd-project-missing"}
+        assert codes(self.project(), self.set_of("{{ .path.basename }}")) == set()
+
+    def test_a_repository_that_is_not_allowed(self) -> None:
+        other = self.set_of("team-a", "https://git.example.com/other.git")
+        assert codes(self.project(), other) == {"argocd-project-refuses"}
+
+    def test_a_project_in_another_namespace(self) -> None:
+        assert codes(self.project("arogcd"), application(project="team-a")) == {"argocd-project-missing"}
+
+    def test_folders_of_a_set(self) -> None:
+        denied = self.project(namespaceResourceBlacklist=[{"group": "batch", "kind": "Job"}])
+        files = {"argocd/a.yaml": [denied, self.set_of("team-a")], "runs/b.yaml": [job()]}
+        assert {item.code for item in in_files(files)} == {"argocd-project-refuses-kind"}
+
+    @pytest.mark.parametrize(("kind", "wrong"), [("LocalQueues", True), ("localqueue", True), ("LocalQueue", False)])
+    def test_kinds_that_do_not_exist(self, kind: str, wrong: bool) -> None:
+        denied = self.project(namespaceResourceBlacklist=[{"group": "kueue.x-k8s.io", "kind": kind}])
+        assert codes(denied) == ({"argocd-project-unknown-kind"} if wrong else set())

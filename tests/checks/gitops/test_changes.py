@@ -250,3 +250,22 @@ def test_fewer_gpus_strand_a_run() -> None:
     before = [FLAVOR, cluster_queue(), local_queue(), run]
     assert "change-strands-workload" in codes(FLAVOR, after, local_queue(), run, before=before)
     assert codes(FLAVOR, cluster_queue(), local_queue(), run, before=before) == set()
+
+
+def test_a_default_that_is_no_longer_written_is_no_change() -> None:
+    before = job(more={"completionMode": "NonIndexed"})
+    assert codes(job(), before=[before]) == set()
+    (run,) = KINDS["JobSet"](pod())
+    indexed = changed(run, "spec.replicatedJobs.0.template.spec.completionMode", "Indexed")
+    assert codes(run, before=[indexed]) == set()
+    plain = changed(run, "spec.replicatedJobs.0.template.spec.completionMode", "NonIndexed")
+    assert codes(run, before=[plain]) == {"change-immutable-field"}
+
+
+def test_what_only_the_cluster_wrote_is_no_change() -> None:
+    live = job(pod(dnsPolicy="ClusterFirst", schedulerName="kube"), uid="8d0b1c5a-0000-4000-8000-000000000000")
+    live["spec"]["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": "8d0b1c5a"}}
+    live["spec"]["template"]["metadata"] = {"labels": {"job-name": "sft"}}
+    assert codes(job(), before=[live]) == set()
+    other = changed(job(), "spec.template.spec.containers.0.image", "registry.example.com/trainer:2")
+    assert codes(other, before=[live]) == {"change-immutable-field"}
