@@ -9,10 +9,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help synth verify test lint types fix bench wheel schemas rules lock clean test-trainer trainer-env mutations
+.PHONY: help synth verify test lint types fix bench wheel schemas rules lock clean test-trainer trainer-env bench-trainer mutations
 
 help: ## Show this list
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 synth: $(VENV)/.run ## Render stacks/ into dist/ and say what changed
 	@$(BIN)/trainshed synth
@@ -43,6 +43,9 @@ fix: $(VENV)/.dev ## Let ruff mend what it can
 bench: $(VENV)/.dev $(NODE)/.installed ## Time of synth beside cdk8s, of check beside PyYAML
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.check
+
+bench-trainer: $(if $(TRAINER_PYTHON),,$(TRAINER)/.installed) ## The trainer beside plain loops, torchrun, torch.save (TRAINER_PYTHON: other environment)
+	$(or $(TRAINER_PYTHON),$(TRAINER)/bin/python) -m bench.trainer
 
 mutations: $(VENV)/.dev ## Make hundreds of single mistakes in dist/ and count those that check sees
 	$(BIN)/python -m bench.mutations

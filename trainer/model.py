@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from trainer.config import Model as ModelConfig
+from trainer.kernels import RMSNorm, turn
 
 IGNORE = -100
 """Target that takes no part in the loss."""
@@ -107,9 +108,9 @@ class Block(nn.Module):
 
     def __init__(self, spec: Spec) -> None:
         super().__init__()
-        self.input_layernorm = nn.RMSNorm(spec.width, eps=spec.norm_eps)
+        self.input_layernorm = RMSNorm(spec.width, eps=spec.norm_eps)
         self.self_attn = Attention(spec)
-        self.post_attention_layernorm = nn.RMSNorm(spec.width, eps=spec.norm_eps)
+        self.post_attention_layernorm = RMSNorm(spec.width, eps=spec.norm_eps)
         self.mlp = FeedForward(spec)
         self.drop = nn.Dropout(spec.dropout)
 
@@ -131,7 +132,7 @@ class GPT(nn.Module):
         self.embed_tokens = nn.Embedding(spec.padded_vocab, spec.width)
         self.drop = nn.Dropout(spec.dropout)
         self.layers = nn.ModuleList(Block(spec) for _ in range(spec.layers))
-        self.norm = nn.RMSNorm(spec.width, eps=spec.norm_eps)
+        self.norm = RMSNorm(spec.width, eps=spec.norm_eps)
         cos, sin = rotary_table(length, spec.width // spec.heads, spec.rope_base)
         self.register_buffer("cos", cos, persistent=False)
         self.register_buffer("sin", sin, persistent=False)
@@ -178,9 +179,8 @@ def rotary_table(length: int, head_width: int, base: float) -> tuple[Tensor, Ten
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """Turn the halves of each head by its position's angles."""
-    first, second = x.chunk(2, dim=-1)
-    turned = torch.cat((-second, first), dim=-1)
-    return (x * cos + turned * sin).type_as(x)
+    half = x.shape[-1] // 2
+    return turn(x, cos[..., :half], sin[..., :half])
 
 
 def document_mask(segments: Tensor) -> Tensor:
