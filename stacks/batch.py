@@ -19,4 +19,4 @@ class Batch(Cluster):
         Namespace(self, "batch", pod_security="restricted")
         VolcanoJob(self, "job-1", whole_nodes(1), queue=queue, namespace="batch")
         VolcanoJob(self, "job-2", whole_nodes(2), queue=queue, namespace="batch")
-        VolcanoJob(self, "job-3", whole_nodes(1, "--eval-only"), queue=queue, namespace="batch")
+        VolcanoJob(self, "job-3", whole_nodes(1, run__seed=3), queue=queue, namespace="batch")

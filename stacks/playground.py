@@ -18,4 +18,4 @@ class Playground(Cluster):
         queue = ClusterQueue(self, "clusterq-playground", quota={pool: nodes(3)}, namespaces=["playground"])
         llm = LocalQueue(self, "playground-llm-queue", namespace="playground", cluster_queue=queue)
         for number in (1, 2, 3):
-            IndexedJob(self, f"llm-job-{number}", whole_nodes(2, "--seed", str(number)), queue=llm)
+            IndexedJob(self, f"llm-job-{number}", whole_nodes(2, run__seed=number), queue=llm)

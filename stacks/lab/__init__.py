@@ -28,6 +28,6 @@ class Lab(Cluster):
             priority="high",
         )
         low = load_tenants(self, Path(__file__).parent / "tenants")["low"]
-        ddp = whole_nodes(2, "--config", "124m.toml").model_copy(update={"topology": TopologyRequest(level="rack")})
+        ddp = whole_nodes(2).model_copy(update={"topology": TopologyRequest(level="rack")})
         TrainJob(self, "model-training", ddp, queue=high.queue("namespace-1"), runtime="pytorch-ddp-runtime")
         JobSet(self, "model-training", ddp, queue=low.queue("namespace-2"))

@@ -89,8 +89,9 @@ def test_model_training_runs_as_trainjob_and_as_jobset(objects: list[Object]) ->
     job = jobset.spec["replicatedJobs"][0]["template"]["spec"]
     container = job["template"]["spec"]["containers"][0]
     assert job["parallelism"] == 2
-    assert trainer["command"] == container["command"] == ["torchrun"]
-    assert trainer["args"] == container["args"] == ["/opt/trainshed/ddp.py", "--config", "124m.toml"]
+    assert trainer["command"] == container["command"] == ["python", "-m", "trainer", "launch"]
+    assert trainer["args"] == container["args"]
+    assert trainer["args"][:3] == ["/opt/trainshed/ddp.py", "--config", "/opt/trainshed/configs/124m.toml"]
     required = {"kueue.x-k8s.io/podset-required-topology": "topology.trainshed.dev/rack"}
     assert job["template"]["metadata"]["annotations"] == required
 

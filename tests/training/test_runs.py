@@ -37,6 +37,7 @@ CHANGES: list[dict[str, Any]] = [
     {"gpus_per_node": 4},
     {"image": "registry.example.com/trainer:2"},
     {"script": "/opt/other.py"},
+    {"launcher": "trainshed"},
     {"args": ["--seed", "1"]},
     {"env": {"A": "1"}},
     {"resources": {"cpu": 95, "memory": "400G"}},

@@ -27,7 +27,7 @@ def _torch_containers(run: Run) -> dict[tuple[int, str], Member]:
     return {
         (id(member.pod_set), text(member.container, "name")): member
         for member in run.torch
-        if not member.launch.busy or not member.launch.shell
+        if (not member.launch.busy or not member.launch.shell) and not member.launch.keeps_codes
     }
 
 
@@ -73,7 +73,7 @@ def exit_code_lost(fleet: Fleet) -> Iterator[Issue]:
                 shown = ", ".join(map(str, sorted(codes)))
                 message = f"it waits for exit code {shown}, and torchrun in {named(member.container)} always exits 1"
                 yield Issue(document, path, message, "match DisruptionTarget, or a launcher that keeps exit codes")
-        for member in run.torch if run.workload.form == "pytorch" else ():
+        for member in known.values() if run.workload.form == "pytorch" else ():
             if text(member.pod_set.item, "restartPolicy") == "ExitCode":
                 path = (*member.pod_set.item_path, "restartPolicy")
                 message = "ExitCode takes codes below 128 for permanent, and torchrun exits 1 after every failure"

@@ -117,6 +117,7 @@ class Launch:
 
     `path` is where it is written. `conditional`: it may not run, or not alone. `opaque`: options may come from what the
     manifest does not tell. `shell`: a shell starts it and stays in front of it. `busy`: that shell has other commands.
+    `keeps_codes`: it is the launcher of Trainshed's trainer, which is torchrun but for the exit code: its workers'.
     """
 
     kind: Kind
@@ -130,6 +131,7 @@ class Launch:
     shell: bool = False
     busy: bool = False
     traps: bool = False
+    keeps_codes: bool = False
 
     def option(self, name: str) -> Option | None:
         """An option of torchrun: the flag, else the variable `PET_<NAME>`; of other launchers: the flag."""
@@ -165,6 +167,7 @@ def launch_of(words: Sequence[Placed], environment: Environment) -> Launch | Non
         return Launch("other", name, words[0][1], environment, rest=[word for word, _ in words[1:]])
     kind, skipped = _kind(words)
     made = Launch(kind, name, words[0][1], environment)
+    made.keeps_codes = kind == "torchrun" and literal(words[skipped - 1][0]) == "launch"
     _options(made, words[skipped:])
     return made
 
@@ -200,6 +203,8 @@ def _kind(words: Sequence[Placed]) -> tuple[Kind, int]:
             module = texts[index + 1]
             if module in _TORCH_MODULES:
                 return "torchrun", index + 3
+            if module == "trainer" and texts[index + 2 : index + 3] == ["launch"]:
+                return "torchrun", index + 4
             if module == "accelerate.commands.launch":
                 return "accelerate", index + 3
             if module in ("deepspeed", "deepspeed.launcher.runner"):

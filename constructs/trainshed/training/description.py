@@ -48,7 +48,11 @@ class TopologyRequest(Model):
 
 
 class Training(Model):
-    """A distributed PyTorch run on `nodes` machines with `gpus_per_node` GPUs each, started by torchrun.
+    """A distributed PyTorch run on `nodes` machines with `gpus_per_node` GPUs each.
+
+    `launcher` starts `script` on each node: `torchrun` of any image with PyTorch, or `trainshed`, the launcher in this
+    project's trainer image (`python -m trainer launch`), which takes the same options and keeps exit codes. With it the
+    policies tell a preemption, a refused config and a sick node apart; behind torchrun every failure is exit code 1.
 
     One process per GPU, so `processes_per_node` defaults to `gpus_per_node` (1 without GPUs) and must equal it.
     `resources` are per node, without GPUs; requests equal limits, so that a node's share is really its own.
@@ -62,6 +66,7 @@ class Training(Model):
     gpus_per_node: Annotated[Int32, Field(ge=0)]
     image: Annotated[Str, Field(min_length=1, max_length=500)]
     script: Annotated[Str, Field(min_length=1)]
+    launcher: Literal["torchrun", "trainshed"] = "torchrun"
     args: list[Str] = []
     env: dict[Str, Str | SecretEnv] = {}
     resources: dict[Str, Quantity] = Field(default_factory=dict)
@@ -87,6 +92,11 @@ class Training(Model):
     def processes(self) -> int:
         """Processes that torchrun starts on each node."""
         return self.processes_per_node or self.gpus_per_node or 1
+
+    @property
+    def keeps_exit_codes(self) -> bool:
+        """Whether policies may wait for exit codes of the training processes."""
+        return self.launcher == "trainshed"
 
     @property
     def shm(self) -> Quantity:

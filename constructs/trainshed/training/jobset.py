@@ -23,7 +23,8 @@ class JobSet(Run):
     def objects(self, name: str) -> list[KubernetesObject]:
         """One JobSet."""
         template = pod_template(self.training, name, jobset(self.training, name))
-        job = gang_job(template, self.training.nodes)
+        by_code = self.training.keeps_exit_codes
+        job = gang_job(template, self.training.nodes, by_code=by_code)
         if self.training.deadline and job.spec:
             job = job.model_copy(
                 update={"spec": job.spec.model_copy(update={"active_deadline_seconds": self.training.deadline})}
@@ -32,7 +33,9 @@ class JobSet(Run):
             api.JobSet(
                 metadata=ObjectMeta(name=name, namespace=self.namespace, labels=self.queue_labels()),
                 spec=JobSetSpec(
-                    failure_policy=gang_failure_policy(self.training.retries, deadline=bool(self.training.deadline)),
+                    failure_policy=gang_failure_policy(
+                        self.training.retries, deadline=bool(self.training.deadline), by_code=by_code
+                    ),
                     network=Network(enable_dns_hostnames=True, publish_not_ready_addresses=True),
                     replicated_jobs=[ReplicatedJob(name=NODE, replicas=1, template=job)],
                 ),

@@ -14,7 +14,7 @@ always. Restarts inside a pod stay off: a failed gang is restarted as a whole by
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from trainshed.api.core.env import EnvVar, EnvVarSource
@@ -26,6 +26,8 @@ from trainshed.training.description import Training
 NODE: Final = "node"
 #: torchrun sends SIGKILL to its workers this long before the kubelet would.
 SHUTDOWN_MARGIN_SECONDS: Final = 15
+#: In exec form: as PID 1 each gets SIGTERM itself. Both take torchrun's options and PET_ variables.
+COMMANDS: Final = {"torchrun": ("torchrun",), "trainshed": ("python", "-m", "trainer", "launch")}
 _INDEX: Final = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 
 
@@ -34,23 +36,25 @@ class Wiring:
     """A container's command, arguments, and the environment that goes before the person's own."""
 
     args: list[str]
-    env: list[EnvVar] = field(default_factory=list)
-    command: tuple[str, ...] = ("torchrun",)  # exec form: as PID 1 it gets SIGTERM itself
+    env: list[EnvVar]
+    command: tuple[str, ...]
 
 
 def trainjob(training: Training) -> Wiring:
     """Trainer v2.3.0's torch plugin injects the five PET_ variables into the container `node`; they are reserved."""
-    return Wiring([training.script, *training.args], [_shutdown(training)])
+    return Wiring([training.script, *training.args], [_shutdown(training)], COMMANDS[training.launcher])
 
 
 def jobset(training: Training, name: str) -> Wiring:
     """JobSet v0.12.0 injects nothing; its pods are `<jobset>-<job>-<job index>-<pod index>.<jobset>`."""
-    return Wiring([training.script, *training.args], _pet(training, f"{name}-{NODE}-0-0.{name}"))
+    return Wiring(
+        [training.script, *training.args], _pet(training, f"{name}-{NODE}-0-0.{name}"), COMMANDS[training.launcher]
+    )
 
 
 def indexed_job(training: Training, name: str) -> Wiring:
     """The Job controller names pods `<job>-<index>`; the name resolves below the headless Service of the same name."""
-    return Wiring([training.script, *training.args], _pet(training, f"{name}-0.{name}"))
+    return Wiring([training.script, *training.args], _pet(training, f"{name}-0.{name}"), COMMANDS[training.launcher])
 
 
 def volcano_job(training: Training) -> Wiring:
@@ -63,7 +67,7 @@ def volcano_job(training: Training) -> Wiring:
         "--master-addr=$(MASTER_ADDR)",
         "--master-port=$(MASTER_PORT)",
     ]
-    return Wiring([*flags, training.script, *training.args], [_shutdown(training)])
+    return Wiring([*flags, training.script, *training.args], [_shutdown(training)], COMMANDS[training.launcher])
 
 
 def _pet(training: Training, master: str) -> list[EnvVar]:

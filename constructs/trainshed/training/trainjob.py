@@ -113,15 +113,15 @@ class TrainJob(Run):
 
     def _runtime_spec(self) -> api.TrainingRuntimeSpec:
         template = pod_template(self.training, self.id, None)
+        by_code = self.training.keeps_exit_codes
+        job = gang_job(template, None, _TRAINER_STEP, by_code=by_code)
         return api.TrainingRuntimeSpec(
             ml_policy=api.MLPolicy(num_nodes=self.training.nodes, torch=api.TorchPolicy()),
             template=api.JobSetTemplate(
                 spec=JobSetSpec(
-                    failure_policy=gang_failure_policy(self.training.retries),
+                    failure_policy=gang_failure_policy(self.training.retries, by_code=by_code),
                     network=Network(enable_dns_hostnames=True, publish_not_ready_addresses=True),
-                    replicated_jobs=[
-                        ReplicatedJob(name=NODE, replicas=1, template=gang_job(template, None, _TRAINER_STEP))
-                    ],
+                    replicated_jobs=[ReplicatedJob(name=NODE, replicas=1, template=job)],
                 )
             ),
         )

@@ -13,6 +13,7 @@ from trainshed.faults import Fault
 from trainshed.naming_budgets import volcano_job_name_errors
 from trainshed.tenancy.queue_ref import QueueRef
 from trainshed.tenancy.volcano import VolcanoQueue
+from trainshed.training import exits
 from trainshed.training.description import Training
 from trainshed.training.pod import pod_template
 from trainshed.training.run import RUN_LABEL, Run
@@ -25,7 +26,8 @@ SCHEDULER: Final = "volcano"
 
 class VolcanoJob(Run):
     """A gang of one master and `nodes - 1` workers. An evicted or failed pod restarts the whole gang, at most
-    `retries` times, which here count evictions too; the job is complete when the master is.
+    `retries` times, which here count evictions too; the job is complete when the master is. Behind the trainer's
+    launcher an exit code that no restart heals ends the job at once.
 
     `priority` is a PriorityClass here. Every default of Volcano's webhooks is written out, since they do not run again
     when Argo CD updates the object, which is then refused (Volcano v1.15.1, `/jobs/validate` on UPDATE).
@@ -56,10 +58,7 @@ class VolcanoJob(Run):
                     scheduler_name=SCHEDULER,
                     min_available=training.nodes,
                     tasks=tasks,
-                    policies=[
-                        LifecyclePolicy(event="PodEvicted", action="RestartJob"),
-                        LifecyclePolicy(event="PodFailed", action="RestartJob"),
-                    ],
+                    policies=_policies(training),
                     plugins={"pytorch": pytorch, "svc": ["--publish-not-ready-addresses=true"]},
                     queue=self.queue.name,
                     max_retry=max_retry(training),
@@ -101,6 +100,16 @@ class VolcanoJob(Run):
             policies=policies,
             max_retry=max_retry(self.training),
         )
+
+
+def _policies(training: Training) -> list[LifecyclePolicy]:
+    """The first match decides, and a failed pod brings its exit code along (Volcano v1.15.1, `applyPolicies`)."""
+    fatal = exits.FATAL if training.keeps_exit_codes else []
+    return [
+        *(LifecyclePolicy(exit_code=code, action="TerminateJob") for code in fatal),
+        LifecyclePolicy(event="PodEvicted", action="RestartJob"),
+        LifecyclePolicy(event="PodFailed", action="RestartJob"),
+    ]
 
 
 def max_retry(training: Training) -> int:
