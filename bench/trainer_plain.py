@@ -42,7 +42,8 @@ class NanoBlock(nn.Module):
         q, k, v = (part.view(rows, length, self.heads, width // self.heads).transpose(1, 2) for part in parts)
         y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.c_proj(y.transpose(1, 2).reshape(rows, length, width))
-        return x + self.c_out(F.gelu(self.c_fc(self.ln_2(x))))
+        grown: Tensor = x + self.c_out(F.gelu(self.c_fc(self.ln_2(x))))
+        return grown
 
 
 class Nano(nn.Module):
@@ -93,7 +94,7 @@ def train(options: argparse.Namespace, model: nn.Module, loss_of: Callable[[Tens
         rows = np.stack([tokens[at : at + options.length + 1].astype(np.int64) for at in starts])
         batch = torch.from_numpy(rows)
         loss = loss_of(batch[:, :-1], batch[:, 1:])
-        loss.backward()
+        torch.autograd.backward(loss)
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)

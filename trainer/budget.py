@@ -47,7 +47,7 @@ class Budget:
         raise Stop(
             exits.CONFIG,
             f"a preemption needs {self.needed:.1f} s (save {self.state_bytes / 1e6:.0f} MB at "
-            f"{self.write_mb_per_second:.0f} MB/s per rank: {self.save_seconds:.1f}, step {self.step_seconds:.1f}, "
+            f"{self.write_mb_per_second:.3g} MB/s per rank: {self.save_seconds:.1f}, step {self.step_seconds:.1f}, "
             f"margin {self.margin_seconds:.1f}) but only {self.shutdown_seconds:.0f} s are left after SIGTERM; raise "
             "terminationGracePeriodSeconds, or set preempt.enforce = false and accept unsaved preemptions",
         )

@@ -67,6 +67,9 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("checkpoint", type=Path)
     export.add_argument("output", type=Path)
     export.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32")
+    plot = commands.add_parser("plot", help="loss and throughput of runs as a PNG (needs matplotlib)")
+    plot.add_argument("runs", nargs="+", help="run folders or metrics.jsonl files; LABEL=PATH names a curve")
+    plot.add_argument("--output", required=True, type=Path)
     return parser
 
 
@@ -92,6 +95,10 @@ def _dispatch(options: argparse.Namespace) -> int:
         from trainer import export
 
         _print(export.export(options.checkpoint, options.output, options.dtype))
+    elif options.command == "plot":
+        from trainer import plot
+
+        plot.plot(plot.read_all(options.runs), options.output)
     return exits.FINISHED
 
 

@@ -14,7 +14,7 @@ class RMSNorm(nn.RMSNorm):
     def forward(self, x: Tensor) -> Tensor:
         if x.device.type != "cpu" or x.dtype != torch.float32 or torch.compiler.is_compiling():
             return super().forward(x)
-        return cast("Tensor", _Norm.apply(x, self.weight, self.eps))
+        return cast("Tensor", _Norm.apply(x, self.weight, self.eps))  # type: ignore[no-untyped-call]
 
 
 class _Norm(torch.autograd.Function):
@@ -26,7 +26,7 @@ class _Norm(torch.autograd.Function):
         norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
         inverse = norm.square_().div_(width).add_(eps).rsqrt_()
         ctx.save_for_backward(x, weight, inverse)
-        return (x * inverse).mul_(weight)
+        return cast("Tensor", (x * inverse).mul_(weight))
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
@@ -69,4 +69,4 @@ def turn(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     if x.device.type != "cpu" or x.dtype != torch.float32 or torch.compiler.is_compiling():
         first, second = x.chunk(2, dim=-1)
         return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1).type_as(x)
-    return cast("Tensor", _Turn.apply(x, cos, sin))
+    return cast("Tensor", _Turn.apply(x, cos, sin))  # type: ignore[no-untyped-call]

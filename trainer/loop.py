@@ -173,8 +173,12 @@ class Loop:
             raise Stop(
                 exits.DIVERGED,
                 f"the gradient is not finite at or before step {self.progress.step} (norm {float(self.norm)}); "
-                f"the last good checkpoint is step {self.saver.last_step}",
+                f"{self._last_good()}",
             )
+
+    def _last_good(self) -> str:
+        step = self.saver.last_step
+        return "there is no checkpoint yet" if step is None else f"the last good checkpoint is step {step}"
 
     def _report(self) -> None:
         window, progress, config = self.window, self.progress, self.config
@@ -184,7 +188,7 @@ class Loop:
             self.note_saves(self.saver.join())
             raise Stop(
                 exits.DIVERGED,
-                f"the loss is {loss} at step {progress.step}; the last good checkpoint is step {self.saver.last_step}",
+                f"the loss is {loss} at step {progress.step}; {self._last_good()}",
             )
         seconds = time.perf_counter() - window.began
         speed = window.tokens / max(seconds, 1e-9)

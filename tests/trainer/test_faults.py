@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,53 +13,22 @@ torch = pytest.importorskip("torch", reason="torch is not installed (see docs/tr
 from trainer import cli, exits, train  # noqa: E402
 
 
-def truncate(folder: Path) -> None:
-    file = folder / "shard-00000.bin"
-    file.write_bytes(file.read_bytes()[:100])
+def test_every_fault_has_the_code_and_the_message_of_the_page(root: Path) -> None:
+    """Each is made for real. After a change: `python -m tests.trainer.fault_table docs/trainer.md`."""
+    from tests.trainer import fault_table
 
-
-def corrupt(folder: Path) -> None:
-    file = folder / "shard-00000.bin"
-    file.write_bytes(b"\1" + file.read_bytes()[1:])
-
-
-def remove(folder: Path) -> None:
-    (folder / "shard-00000.idx").unlink()
-
-
-def unpack(folder: Path) -> None:
-    (folder / "manifest.json").unlink()
+    assert fault_table.shown((root / "docs/trainer.md").read_text()) == fault_table.table(fault_table.rows())
 
 
 @pytest.mark.parametrize(
-    ("break_it", "fragment"),
-    [(truncate, "truncated"), (corrupt, "corrupt"), (remove, "missing"), (unpack, "make the dataset with")],
+    ("overrides", "code", "fragment"),
+    [
+        ({"run__device": "cuda"}, exits.CONFIG, "no GPU is visible"),
+        ({"data__digest": "abc"}, exits.DATA, "data.digest wants abc"),
+        ({"data__eval": "/nowhere"}, exits.DATA, "make the dataset with"),
+    ],
 )
-def test_bad_data(
-    break_it: Callable[[Path], None], fragment: str, packed: Path, settings: Any, tmp_path: Path, capsys: Any
-) -> None:
-    copy = Path(shutil.copytree(packed, tmp_path / "copy"))
-    break_it(copy)
-    assert train.main(settings(data__train=copy)) == exits.DATA
-    assert fragment in capsys.readouterr().err
-
-
-FAULTS: list[tuple[dict[str, object], int, str]] = [
-    ({"run__stepz": 3}, exits.CONFIG, "did you mean run.steps?"),
-    ({"batch__rows": 7}, exits.CONFIG, "not divisible"),
-    ({"world__nodes": 2}, exits.CONFIG, "world.nodes is 2"),
-    ({"run__device": "cuda"}, exits.CONFIG, "no GPU is visible"),
-    ({"data__tokenizer_sha256": "abc"}, exits.DATA, "packed with tokenizer byte"),
-    ({"data__digest": "abc"}, exits.DATA, "data.digest wants abc"),
-    ({"data__seq_len": 1_000_000}, exits.DATA, "not enough for one row"),
-    ({"model__vocab": 100}, exits.DATA, "smaller than the data's 259"),
-    ({"data__eval": "/nowhere"}, exits.DATA, "make the dataset with"),
-    ({"optim__lr": 1e30}, exits.DIVERGED, "not finite"),
-]
-
-
-@pytest.mark.parametrize(("overrides", "code", "fragment"), FAULTS)
-def test_bad_settings(overrides: dict[str, object], code: int, fragment: str, settings: Any, capsys: Any) -> None:
+def test_other_bad_settings(overrides: dict[str, object], code: int, fragment: str, settings: Any, capsys: Any) -> None:
     if fragment == "no GPU is visible" and torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
     assert train.main(settings(**overrides)) == code
