@@ -181,6 +181,8 @@ class Log(Section):
     hang_seconds: Seconds | None = None
     """Dump all stacks and leave (69) when no step ends for so long. Leave room for compilation."""
     progress: Literal["auto", "bar", "json"] = "auto"
+    tensorboard: bool = False
+    """Write scalars for TensorBoard under `run.dir`/tensorboard as well. Needs the package tensorboard."""
 
 
 class Config(Section):

@@ -6,11 +6,11 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 PHASES = ("setup", "compile", "step", "data", "checkpoint", "eval")
 
@@ -87,6 +87,16 @@ def serve(gauges: Gauges, port: int) -> ThreadingHTTPServer:
     return server
 
 
+class Listener(Protocol):
+    """Someone else who hears the journal's events."""
+
+    def hear(self, event: Mapping[str, object]) -> None:
+        """Take an event; must return at once."""
+
+    def close(self) -> None:
+        """The run is over."""
+
+
 class Journal:
     """Rank 0's voice: every event goes to `metrics.jsonl`; people at a terminal see one line that renews itself."""
 
@@ -95,6 +105,7 @@ class Journal:
         self.bar = bar
         self._file: IO[str] | None = None
         self._open_line = False
+        self.listeners: list[Listener] = []
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             self._file = (folder / "metrics.jsonl").open("a")
@@ -112,6 +123,8 @@ class Journal:
         line = json.dumps(record, separators=(",", ":"), allow_nan=False)
         self._file.write(line + "\n")
         self._file.flush()
+        for listener in self.listeners:
+            listener.hear(record)
         if not self.bar:
             print(line, file=self.stream, flush=True)
         elif event == "step":
@@ -140,6 +153,9 @@ class Journal:
         """End the progress line and close the file."""
         if self._open_line:
             print(file=self.stream)
+        for listener in self.listeners:
+            listener.close()
+        self.listeners = []
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -90,7 +90,7 @@ class Rank:
             comm = Comm(self.world, device, save_timeout=config.checkpoint.deadline_seconds)
             bar = config.log.progress == "bar" or (config.log.progress == "auto" and sys.stdout.isatty())
             self.journal = comm.together(
-                lambda: _open_journal(folder, bar) if self.world.is_main else Journal(None, bar=False)
+                lambda: _open_journal(config, bar) if self.world.is_main else Journal(None, bar=False)
             )
             watch = Watch(config.log.hang_seconds, folder / "dumps", self.world.rank, self._on_hang)
             self.loop = build(config, comm, self.journal, goodput, self.preemption, watch)
@@ -185,11 +185,20 @@ class Rank:
         os._exit(final.code)
 
 
-def _open_journal(folder: Path, bar: bool) -> Journal:
+def _open_journal(config: Config, bar: bool) -> Journal:
+    from trainer import status
     from trainer.metrics import Journal
 
+    folder = Path(config.run.dir)
     try:
-        return Journal(folder, bar=bar)
+        journal = Journal(folder, bar=bar)
+        if config.log.tensorboard:
+            from trainer.tensorboard import TensorBoard
+
+            journal.listeners.append(TensorBoard(folder / "tensorboard"))
+        if (told := status.from_environment()) is not None:
+            journal.listeners.append(told)
+        return journal
     except OSError as error:
         raise Stop(exits.UNHEALTHY, f"{folder}: cannot write the journal: {error.strerror}") from None
 
