@@ -53,6 +53,9 @@ def _parser() -> argparse.ArgumentParser:
     pack.add_argument("--shard-tokens", type=int, default=100_000_000)
     for name, text in (("inspect", "print the manifest"), ("verify", "check every hash")):
         actions.add_parser(name, help=text).add_argument("folder", type=Path)
+    between = actions.add_parser("diff", help="what differs between two datasets")
+    between.add_argument("old", type=Path)
+    between.add_argument("new", type=Path)
     ckpt = commands.add_parser("ckpt", help="look after checkpoints")
     actions = ckpt.add_subparsers(dest="action", required=True, parser_class=Parser)
     actions.add_parser("ls", help="what is there").add_argument("folder", type=Path)
@@ -115,6 +118,11 @@ def _data(options: argparse.Namespace) -> int:
             shard_tokens=options.shard_tokens,
         )
         _print({"digest": made.digest, "tokens": made.tokens, "documents": made.documents, "shards": len(made.shards)})
+        return exits.FINISHED
+    if options.action == "diff":
+        from trainer.data import diff
+
+        _print(diff.diff(manifest.read(options.old), manifest.read(options.new)))
         return exits.FINISHED
     found = manifest.read(options.folder)
     if options.action == "verify":

@@ -124,6 +124,8 @@ class Optim(Section):
     eps: Annotated[float, Field(gt=0)] = 1e-8
     clip: Annotated[float, Field(ge=0)] = 1.0
     """Largest norm of the gradient; 0 turns clipping off."""
+    spike_factor: Annotated[float, Field(gt=1)] | None = None
+    """Leave (79) when a reported loss is above this many times the median of the last 20. None: never."""
     zero1: bool = False
     """Each rank keeps the optimizer state of its share of the parameters only."""
 

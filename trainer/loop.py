@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import math
+import statistics
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -24,6 +26,9 @@ from trainer.metrics import Gauges, Goodput, Journal
 from trainer.model import GPT
 from trainer.preempt import Preemption
 from trainer.watch import Watch
+
+SPIKE_LEAST = 5
+"""Reports that must be there before one can be called a spike."""
 
 
 @dataclass
@@ -86,6 +91,7 @@ class Loop:
         self.bad = torch.zeros((), dtype=torch.bool, device=comm.device)
         self.norm = torch.zeros((), device=comm.device)
         self._first = True
+        self._recent: deque[float] = deque(maxlen=20)
 
     def run(self) -> None:
         """Train to the last step and save it. Raises `Preempted` or `Stop`."""
@@ -176,6 +182,18 @@ class Loop:
                 f"{self._last_good()}",
             )
 
+    def _refuse_spike(self, loss: float) -> None:
+        """Raise `Stop` 79 for a loss far above those before it. All ranks have the same loss, so they agree."""
+        factor, recent = self.config.optim.spike_factor, self._recent
+        if factor is not None and len(recent) >= SPIKE_LEAST and loss > factor * statistics.median(recent):
+            self.note_saves(self.saver.join())
+            raise Stop(
+                exits.DIVERGED,
+                f"the loss jumped to {loss:.4g} at step {self.progress.step}, more than {factor} times the median "
+                f"{statistics.median(recent):.4g} of the last {len(recent)} reports; {self._last_good()}",
+            )
+        recent.append(loss)
+
     def _last_good(self) -> str:
         step = self.saver.last_step
         return "there is no checkpoint yet" if step is None else f"the last good checkpoint is step {step}"
@@ -190,6 +208,7 @@ class Loop:
                 exits.DIVERGED,
                 f"the loss is {loss} at step {progress.step}; {self._last_good()}",
             )
+        self._refuse_spike(loss)
         seconds = time.perf_counter() - window.began
         speed = window.tokens / max(seconds, 1e-9)
         flops = speed * self.model.spec.flops_per_token(config.data.seq_len)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -258,3 +259,21 @@ def test_parquet(tmp_path: Path) -> None:
     assert np.fromfile(tmp_path / "out/shard-00000.bin", dtype="<u2").tolist() == [97, 98, 256, 99, 256]
     (tmp_path / "bad.parquet").write_text("no")
     assert "not parquet" in data_refusal(lambda: pack([tmp_path / "bad.parquet"], tmp_path / "o", ByteTokenizer()))
+
+
+def test_diff_names_what_changed(tmp_path: Path, capsys: Any) -> None:
+    from trainer import cli
+
+    for name, text in (("a", "one"), ("b", "two"), ("c", "three")):
+        (tmp_path / f"{name}.txt").write_text(text)
+    old, new = tmp_path / "old", tmp_path / "new"
+    assert cli.main(["data", "pack", str(tmp_path / "a.txt"), str(tmp_path / "b.txt"), "--output", str(old)]) == 0
+    (tmp_path / "b.txt").write_text("twice")
+    assert cli.main(["data", "pack", str(tmp_path / "b.txt"), str(tmp_path / "c.txt"), "--output", str(new)]) == 0
+    capsys.readouterr()
+    assert cli.main(["data", "diff", str(old), str(new)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["sources"] == {"added": ["c.txt"], "removed": ["a.txt"], "changed": ["b.txt"]}
+    assert (found["same"], found["tokens"], found["documents"]) == (False, 4, 0)
+    assert cli.main(["data", "diff", str(old), str(old)]) == 0
+    assert json.loads(capsys.readouterr().out)["same"] is True

@@ -48,6 +48,21 @@ def test_a_bug_is_70_with_its_traceback(settings: Any, monkeypatch: pytest.Monke
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
+def test_a_loss_that_jumps_ends_the_run(settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    from trainer import optim
+
+    rate = optim.learning_rate
+    monkeypatch.setattr(
+        "trainer.optim.learning_rate", lambda config, step, _: 3.0 if step == 15 else rate(config, step, 30)
+    )
+    asked = settings(run__steps=30, checkpoint__every=10, optim__spike_factor=1.5)
+    assert train.main(asked) == exits.DIVERGED
+    told = capsys.readouterr().err
+    assert "the loss jumped to" in told
+    assert "the last good checkpoint is step 10" in told
+    assert train.main(settings("calm", run__steps=30, optim__spike_factor=50)) == exits.FINISHED
+
+
 def test_every_end_is_in_the_journal(settings: Any, events: Any) -> None:
     assert train.main(settings(run__steps=3)) == exits.FINISHED
     assert events(kind="exit")[-1]["code"] == 0
