@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -41,8 +42,22 @@ def set_up_process(config: Config, world: topology.World, device: torch.device) 
         torch.use_deterministic_algorithms(True)
         torch.backends.cudnn.benchmark = False
     if device.type == "cuda":
+        record_flight(Path(config.run.dir) / "dumps", os.environ)
         torch.cuda.set_device(device)
         torch.backends.cuda.matmul.allow_tf32 = True
+
+
+def record_flight(folder: Path, env: MutableMapping[str, str]) -> None:
+    """Let NCCL's flight recorder keep the last collectives and write them, one file a rank, when one times out.
+
+    What is already set stays. Both names of the file's variable are set: torch 2.11 knows the older one only.
+    """
+    env.setdefault("TORCH_NCCL_TRACE_BUFFER_SIZE", "2000")
+    env.setdefault("TORCH_NCCL_DUMP_ON_TIMEOUT", "1")
+    for name in ("TORCH_NCCL_DEBUG_INFO_TEMP_FILE", "TORCH_FR_DUMP_TEMP_FILE"):
+        env.setdefault(name, str(folder.absolute() / "nccl-"))
+    with contextlib.suppress(OSError):  # the journal says what is wrong with the folder
+        folder.mkdir(parents=True, exist_ok=True)
 
 
 def open_data(config: Config, comm: Comm, folder: str) -> tuple[Manifest, Dataset]:
