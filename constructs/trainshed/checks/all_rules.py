@@ -78,6 +78,7 @@ MODULES: Final[tuple[str, ...]] = (
     "torchrun_ends",
     "torchrun_nodes",
     "torchrun_world",
+    "trainer_budget",
     "trainer_jobs",
     "trainer_jobset",
     "trainer_mpi",

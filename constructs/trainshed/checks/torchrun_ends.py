@@ -189,6 +189,8 @@ def grace_too_short(fleet: Fleet) -> Iterator[Issue]:
             )
             timeout = number(option.word) if option else _SHUTDOWN
             grace = grace_period(member.pod_set)
+            if member.launch.keeps_codes:  # its own wait follows the grace period: rules torchrun-launcher-*
+                continue
             if timeout is None or (grace is None and option is None):
                 continue
             given = 30 if grace is None else grace
