@@ -25,6 +25,10 @@ def main(arguments: Sequence[str]) -> int:
 
         return train.main(rest)
     try:
+        if first == "doctor":
+            from trainer import doctor
+
+            return doctor.main(rest)
         return _dispatch(_parser().parse_args(list(arguments)))
     except Stop as stop:
         print(f"trainer: {stop.reason}", file=sys.stderr)
@@ -37,6 +41,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
     commands.add_parser("launch", help="start a node's ranks: torchrun's arguments, PET_* variables, honest exit codes")
     commands.add_parser("train", help="run one rank (or all of it, without a launcher)")
+    commands.add_parser(
+        "doctor", help="look at this node before a run: GPUs, all-reduce, /dev/shm, volume, name, clock"
+    )
     commands.add_parser("exits", help="the table of exit codes as JSON")
     config = commands.add_parser("config", help="schema, or the checked configuration")
     config.add_argument("action", choices=("schema", "check", "show"))

@@ -7,10 +7,14 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from tests.synthesis import Manifest
-from tests.training.given import FORMS, manifests, outermost, trained
+from tests.training.given import FORMS, manifests, outermost, pod_templates, trained, training
+from trainer import doctor
 from trainer import exits as theirs
+from trainer.train import Parser
+from trainshed.training import Mount
 from trainshed.training import exits as ours
 
 DISRUPTED = {"onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
@@ -114,3 +118,32 @@ def test_volcano_ends_what_no_restart_heals() -> None:
     assert by_code == [entry.code for entry in theirs.TABLE if entry.jobset == "FailJobSet"]
     assert {policy["action"] for policy in policies if "exitCode" in policy} == {"TerminateJob"}
     assert policies[len(by_code) :] == outermost("VolcanoJob")["spec"]["policies"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_doctor_comes_first_with_the_runs_resources(form: str) -> None:
+    made = manifests(
+        form, launcher="trainshed", doctor=True, checkpoint=Mount(claim="checkpoints", path="/workspace/run")
+    )
+    for template in pod_templates(form, made):
+        (doctor,) = template["spec"]["initContainers"]
+        (node,) = template["spec"]["containers"]
+        assert doctor["command"] == ["python", "-m", "trainer", "doctor"]
+        assert doctor["args"] == ["--gpus", "8", "--processes", "8", "--folder", "/workspace/run"]
+        assert doctor["securityContext"] == node["securityContext"]
+        assert doctor["volumeMounts"] == node["volumeMounts"]
+        assert doctor["resources"]["limits"] == {"cpu": "96", "memory": "400G", "nvidia.com/gpu": "8"}
+
+
+def test_the_trainer_takes_the_doctors_options() -> None:
+    made = manifests("JobSet", launcher="trainshed", doctor=True, gpus_per_node=0)
+    (template,) = pod_templates("JobSet", made)
+    parser = Parser()
+    doctor.add_arguments(parser)
+    options = parser.parse_args(template["spec"]["initContainers"][0]["args"])
+    assert (options.gpus, options.processes, options.folder) == (0, 1, None)
+
+
+def test_the_doctor_needs_the_trainers_image() -> None:
+    with pytest.raises(ValidationError, match="is part of the trainer's image"):
+        training(doctor=True)

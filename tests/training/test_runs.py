@@ -38,6 +38,7 @@ CHANGES: list[dict[str, Any]] = [
     {"image": "registry.example.com/trainer:2"},
     {"script": "/opt/other.py"},
     {"launcher": "trainshed"},
+    {"launcher": "trainshed", "doctor": True},
     {"args": ["--seed", "1"]},
     {"env": {"A": "1"}},
     {"resources": {"cpu": 95, "memory": "400G"}},

@@ -65,14 +65,22 @@ def pods(form: str, made: list[Manifest]) -> Iterator[Pod]:
     name = made[-1]["metadata"]["name"]
     for index in range(2):
         holder = trained(form, made)[index if form == "VolcanoJob" else 0]
-        host, injected = {
-            "IndexedJob": (f"{name}-{index}", []),
-            "JobSet": (f"{name}-node-0-{index}", []),
-            "TrainJob": (f"{name}-node-0-{index}", _by_trainer(name, holder)),
-            "VolcanoJob": (f"{name}-{'worker-0' if index else 'master-0'}", _by_volcano(name, index, made[-1])),
+        host = {
+            "IndexedJob": f"{name}-{index}",
+            "JobSet": f"{name}-node-0-{index}",
+            "TrainJob": f"{name}-node-0-{index}",
+            "VolcanoJob": f"{name}-{'worker-0' if index else 'master-0'}",
         }[form]
-        env = resolved([*holder["env"], *injected], {INDEX: str(index)})
+        env = resolved([*holder["env"], *injected(form, made, index)], {INDEX: str(index)})
         yield Pod(f"{host}.{name}", env, [*holder["command"], *holder["args"]])
+
+
+def injected(form: str, made: list[Manifest], index: int) -> list[dict[str, Any]]:
+    """The variables that a controller adds to pod `index`."""
+    name = made[-1]["metadata"]["name"]
+    if form == "TrainJob":
+        return _by_trainer(name, made[-1]["spec"]["trainer"])
+    return _by_volcano(name, index, made[-1]) if form == "VolcanoJob" else []
 
 
 def _by_trainer(name: str, trainer: Manifest) -> list[dict[str, Any]]:

@@ -59,7 +59,8 @@ class Training(Model):
     `shared_memory` sizes /dev/shm (default 4Gi a process); it counts towards the memory limit. `checkpoint` is mounted
     like a volume and its path handed over as TRAINSHED_CHECKPOINT_DIR. `grace_period` is the time in seconds between
     SIGTERM and SIGKILL in which a preempted run saves. `retries` restart the whole gang after a failure of its own;
-    disruptions such as preemption do not count. `deadline` bounds the run in seconds.
+    disruptions such as preemption do not count. `deadline` bounds the run in seconds. `doctor` looks at each node
+    before the run (the trainer's `doctor`, an init container of the same image); a sick one fails its pod, and counts.
     """
 
     nodes: Annotated[Int32, Field(ge=1)]
@@ -87,6 +88,7 @@ class Training(Model):
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
     port: Annotated[Int32, Field(ge=1024, le=65535)] = 29500
     user: Annotated[Int32, Field(ge=1)] = 10001
+    doctor: Bool = False
 
     @property
     def processes(self) -> int:
@@ -124,6 +126,8 @@ class Training(Model):
             )
         if self.gpu_resource in self.resources:
             yield Broken(f"resources[{self.gpu_resource}]", "is given as gpus_per_node already", "leave it out")
+        if self.doctor and self.launcher != "trainshed":
+            yield Broken("doctor", "is part of the trainer's image", 'write launcher="trainshed", or leave it out')
         yield from self._amount_rules()
         yield from self._mount_rules()
         for name in self.env:

@@ -38,6 +38,7 @@ def pod_spec(training: Training, run: str, wiring: Wiring | None) -> PodSpec:
         automount_service_account_token=False,
         containers=[_container(training, run, wiring)],
         enable_service_links=False,
+        init_containers=[_doctor(training)] if training.doctor else None,
         image_pull_secrets=[LocalObjectReference(name=name) for name in training.image_pull_secrets] or None,
         node_selector=training.node_selector or None,
         restart_policy="Never",
@@ -89,17 +90,42 @@ def _container(training: Training, run: str, wiring: Wiring | None) -> Container
         args=wiring.args if wiring else None,
         env=environment(training, run, wiring) if wiring else None,
         resources=node_resources(training) if wiring else None,
-        security_context=SecurityContext(
-            allow_privilege_escalation=False,
-            capabilities=Capabilities(drop=["ALL"]),
-            read_only_root_filesystem=True,
-        ),
-        volume_mounts=[
-            VolumeMount(name="shm", mount_path="/dev/shm"),
-            VolumeMount(name="tmp", mount_path="/tmp"),
-            *(_mount(index, mount) for index, mount in enumerate(training.mounts)),
-        ],
+        security_context=_confined(),
+        volume_mounts=_mounts(training),
     )
+
+
+def _doctor(training: Training) -> Container:
+    """Looks at the node alone, so it needs no wiring, which in a TrainJob only the container `node` gets. It has the
+    run's resources: the pod needs no more, since init containers end before."""
+    folder = ["--folder", training.checkpoint.path] if training.checkpoint else []
+    return Container(
+        name="doctor",
+        image=training.image,
+        image_pull_policy=training.image_pull_policy,
+        command=["python", "-m", "trainer", "doctor"],
+        args=["--gpus", str(training.gpus_per_node), "--processes", str(training.processes), *folder],
+        env=[EnvVar(name="HOME", value="/tmp")],
+        resources=node_resources(training),
+        security_context=_confined(),
+        volume_mounts=_mounts(training),
+    )
+
+
+def _confined() -> SecurityContext:
+    return SecurityContext(
+        allow_privilege_escalation=False,
+        capabilities=Capabilities(drop=["ALL"]),
+        read_only_root_filesystem=True,
+    )
+
+
+def _mounts(training: Training) -> list[VolumeMount]:
+    return [
+        VolumeMount(name="shm", mount_path="/dev/shm"),
+        VolumeMount(name="tmp", mount_path="/tmp"),
+        *(_mount(index, mount) for index, mount in enumerate(training.mounts)),
+    ]
 
 
 def _volumes(training: Training) -> list[Volume]:
