@@ -10,6 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help synth verify test lint types fix bench wheel schemas rules lock clean test-trainer trainer-env bench-trainer mutations
+.PHONY: image image-cuda image-tools image-lock test-image
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -27,6 +28,26 @@ test-trainer: $(TRAINER)/.installed ## The trainer's tests, in an environment wi
 	$(TRAINER)/bin/pytest -n 2 --dist loadfile tests/trainer
 
 trainer-env: $(TRAINER)/.installed ## An environment with PyTorch; with it, make test runs the torchrun tests too
+
+image: ## Build the trainer's image for CPUs into build/image (root, buildah; docs/image.md)
+	trainer/image/build.sh cpu
+
+image-cuda: ## The same for NVIDIA GPUs: 3 GB to download, 5 GB large
+	trainer/image/build.sh cuda
+
+image-tools: ## Install what building and running images needs, from Debian (root)
+	apt-get update -qq
+	apt-get install -y -qq --no-install-recommends buildah podman runc crun mmdebstrap skopeo catatonit
+
+test-image: $(VENV)/.dev ## Build the image twice and run rendered pods in it (root, buildah, podman)
+	$(BIN)/pytest -m image tests/image
+
+image-lock: ## Resolve the image's requirements anew; PIP_FIND_LINKS names the folder of PyTorch's CPU build
+	$(PYTHON) -m venv build/lock && build/lock/bin/pip install -q uv
+	for lock in cpu cuda sbom; do build/lock/bin/uv pip compile -q --python-version 3.11 --generate-hashes \
+	  --python-platform x86_64-manylinux_2_28 --no-emit-index-url --no-emit-find-links --no-header --no-annotate \
+	  $${PIP_FIND_LINKS:+--find-links $$PIP_FIND_LINKS} trainer/image/requirements-$$lock.in \
+	  -o trainer/image/requirements-$$lock.txt || exit; done
 
 lint: $(VENV)/.dev ## Linters, formatting, import layers
 	$(BIN)/ruff check .
