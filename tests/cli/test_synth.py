@@ -219,6 +219,8 @@ def test_an_interrupt_leaves_dist_as_it_was(repository: Repository) -> None:
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # Whoever starts the tests in the background ignores SIGINT, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     for _ in range(300):
         if started.exists():
