@@ -9,8 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help synth verify test lint types fix bench wheel schemas rules lock clean test-trainer trainer-env bench-trainer mutations
-.PHONY: image image-cuda image-tools image-lock test-image
+.PHONY: help synth verify test lint types fix bench wheel schemas rules lock clean test-trainer trainer-env bench-trainer mutations image image-cuda image-tools image-lock test-image
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
