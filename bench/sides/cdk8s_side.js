@@ -60,7 +60,7 @@ function tenantNamespace(chart, tenant, namespace) {
   for (const mode of ["enforce", "audit", "warn"]) labels[`pod-security.kubernetes.io/${mode}`] = "restricted";
   const annotations = { [WAVE]: "-40", [OPTIONS]: "Delete=confirm,Prune=confirm" };
   made(chart, "v1", "Namespace", { name: namespace, labels, annotations });
-  const queue = { name: tenant, namespace, annotations: { [WAVE]: "-10", [OPTIONS]: CRD } };
+  const queue = { name: tenant, namespace, annotations: { [WAVE]: "-10", [OPTIONS]: `Prune=confirm,${CRD}` } };
   made(chart, KUEUE, "LocalQueue", queue, { spec: { clusterQueue: tenant } });
   const limits = [{ type: "Container", default: SMALL, defaultRequest: SMALL }];
   const defaults = { name: "container-defaults", namespace, annotations: { [WAVE]: "-10" } };

@@ -75,7 +75,8 @@ def tenant_namespace(chart: Chart, tenant: str, namespace: str) -> None:
     options = {WAVE: "-40", OPTIONS: "Delete=confirm,Prune=confirm"}
     itself = ApiObjectMetadata(name=namespace, labels={"trainshed.dev/tenant": tenant, **levels}, annotations=options)
     made(chart, "v1", "Namespace", itself)
-    queue = ApiObjectMetadata(name=tenant, namespace=namespace, annotations={WAVE: "-10", OPTIONS: CRD})
+    kept = {WAVE: "-10", OPTIONS: f"Prune=confirm,{CRD}"}
+    queue = ApiObjectMetadata(name=tenant, namespace=namespace, annotations=kept)
     made(chart, KUEUE, "LocalQueue", queue, spec={"clusterQueue": tenant})
     limits = {"type": "Container", "default": SMALL, "defaultRequest": SMALL}
     defaults = ApiObjectMetadata(name="container-defaults", namespace=namespace, annotations={WAVE: "-10"})

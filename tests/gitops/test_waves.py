@@ -51,7 +51,7 @@ def test_workloads_are_in_the_last_wave() -> None:
         (("", "PersistentVolumeClaim"), "Delete=confirm,Prune=confirm"),
         (("batch", "Job"), "Prune=confirm"),
         (("apiextensions.k8s.io", "CustomResourceDefinition"), "Prune=false,ServerSideApply=true"),
-        ((KUEUE, "LocalQueue"), "SkipDryRunOnMissingResource=true"),
+        ((KUEUE, "LocalQueue"), "Prune=confirm,SkipDryRunOnMissingResource=true"),
         ((KUEUE, "ClusterQueue"), "Prune=confirm,PruneLast=true,SkipDryRunOnMissingResource=true"),
         (("scheduling.volcano.sh", "Queue"), "Prune=confirm,PruneLast=true,SkipDryRunOnMissingResource=true"),
         (("trainer.kubeflow.org", "TrainJob"), "Prune=confirm,SkipDryRunOnMissingResource=true"),

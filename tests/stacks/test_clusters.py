@@ -40,10 +40,16 @@ def test_of_the_three_llm_jobs_only_one_fits_at_a_time(objects: list[Object]) ->
         assert job.manifest["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "playground-llm-queue"
 
 
-def test_a_pod_of_theirs_fits_on_a_node(objects: list[Object]) -> None:
-    for job in of_kind(objects, "playground", "Job"):
-        node = amounts({"cpu": 96, "memory": "400G", GPU: 8})
-        assert all(amount <= node[name] for name, amount in requests(job.spec["template"], 1).items())
+def test_a_pod_of_theirs_takes_all_gpus_of_a_node_and_leaves_room_for_daemons(objects: list[Object]) -> None:
+    templates = [job.spec["template"] for job in of_kind(objects, "playground", "Job")]
+    templates += [task["template"] for job in of_kind(objects, "batch", "Job") for task in job.spec["tasks"]]
+    (jobset,) = of_kind(objects, "lab", "JobSet")
+    templates.append(jobset.spec["replicatedJobs"][0]["template"]["spec"]["template"])
+    node = amounts({"cpu": 96, "memory": "400G", GPU: 8})
+    for template in templates:
+        asked = requests(template, 1)
+        assert asked[GPU] == node[GPU]
+        assert all(asked[name] < node[name] for name in ("cpu", "memory"))
 
 
 def test_lab_guarantees_24_and_40_gpus_and_low_borrows_24(objects: list[Object]) -> None:

@@ -57,7 +57,8 @@ WORKLOAD_WAVE: Final = 10
 _MISSING_CRD: Final = "SkipDryRunOnMissingResource=true"
 _KEEP_UNTIL_CONFIRMED: Final = ("Prune=confirm",)
 
-#: Deleting one of these by a mistaken commit would kill what runs: Argo CD asks first, and prunes it last.
+#: Deleting one of these by a mistaken commit would kill what runs, or leave what waits in a queue waiting for ever:
+#: Argo CD asks first, and prunes what others stand on last.
 _OPTIONS: Final[dict[Kind, tuple[str, ...]]] = {
     ("apiextensions.k8s.io", "CustomResourceDefinition"): ("Prune=false", "ServerSideApply=true"),
     ("", "Namespace"): ("Delete=confirm", "Prune=confirm"),
@@ -65,6 +66,7 @@ _OPTIONS: Final[dict[Kind, tuple[str, ...]]] = {
     (_KUEUE, "ClusterQueue"): ("Prune=confirm", "PruneLast=true"),
     (_KUEUE, "Cohort"): ("Prune=confirm", "PruneLast=true"),
     (_KUEUE, "ResourceFlavor"): ("Prune=confirm", "PruneLast=true"),
+    (_KUEUE, "LocalQueue"): _KEEP_UNTIL_CONFIRMED,
     (_VOLCANO, "Queue"): ("Prune=confirm", "PruneLast=true"),
     ("batch", "Job"): _KEEP_UNTIL_CONFIRMED,
     ("jobset.x-k8s.io", "JobSet"): _KEEP_UNTIL_CONFIRMED,

@@ -35,7 +35,10 @@ def level_label(level: str) -> str:
 
 
 class NodePool(Component):
-    """`nodes` equal machines, each with `per_node` allocatable.
+    """`nodes` equal machines, each with `per_node` allocatable (`kubectl get node`: status.allocatable).
+
+    Quota is counted in it, so a run takes less of CPU and memory: DaemonSets' pods stand on the same nodes. How much
+    they take is not declared anywhere here, so a run that takes the whole of a node is not refused.
 
     Renders a Kueue ResourceFlavor (and, with `topology` levels from widest to narrowest, a Topology), which carries
     the declared capacity in the annotation `trainshed.dev/capacity`, so that readers of `dist/` know it too. With
