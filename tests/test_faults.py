@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trainshed.faults import Fault, Faults, Place, frame_place, nearest, shown_path
+from trainshed.faults import Fault, Faults, Place, frame_place, nearest, printable, shown_path
 
 
 def test_a_fault_reads_place_subject_message_fix() -> None:
@@ -98,3 +98,18 @@ def test_a_call_over_many_lines_stands_where_it_begins() -> None:
         Place(""),
     )
     assert (place.line, place.column) == (line + 2, 9)
+
+
+@pytest.mark.parametrize("char", ["\n", "\r", "\x1b", "\x00", "\x7f", "\x85", "\x9b", "\u2028", "\u202e", "\ud800"])
+def test_a_fault_is_one_line_that_no_name_can_break(char: str) -> None:
+    wild = f"a{char}::error::b"
+    told = str(Fault(wild, wild, wild, wild, Place(wild, 1, 2)))
+    assert char not in told
+    assert told.isprintable()
+    assert told.count("::error::b") == 5
+
+
+def test_letters_of_all_scripts_stay_readable() -> None:
+    text = "Größe 日本 \u00a0 अर\u200dथ 👩\u200d🔬 \\n"
+    assert printable(text) == text
+    assert printable("a\nb\x1b[0m") == "a\\nb\\x1b[0m"

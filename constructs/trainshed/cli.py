@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from trainshed import __version__
+from trainshed.faults import printable
 
 if TYPE_CHECKING:
     from trainshed.gitops.tree import Changes
@@ -161,7 +162,7 @@ def _show(changes: Changes, dist: str, words: dict[str, str], limit: int) -> Non
     rows = [(word, f"{dist}/{path}") for word, paths in differing for path in paths]
     width = max((len(word) for word, _ in rows), default=0)
     for word, path in rows[:limit]:
-        click.echo(f"{click.style(f'{word:{width}}', fg=_COLOURS.get(word))}  {path}")
+        click.echo(f"{click.style(f'{word:{width}}', fg=_COLOURS.get(word))}  {printable(path)}")
     if len(rows) > limit:
         click.echo(f"… and {len(rows) - limit} more")
     click.echo(f"{dist}/: " + ", ".join(f"{len(paths)} {word}" for word, paths in lists.items()))
@@ -171,7 +172,7 @@ _COLOURS = {"added": "green", "changed": "yellow", "removed": "red"}
 
 
 def _stop(message: str) -> NoReturn:
-    click.echo(f"error: {message}", err=True)
+    click.echo(f"error: {printable(message)}", err=True)
     sys.exit(2)
 
 

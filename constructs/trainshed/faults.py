@@ -7,6 +7,7 @@ A mistake in a stack or a tenant file is a `Fault`. Faults are collected over a 
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -24,7 +25,7 @@ class Place:
     column: int = 0
 
     def __str__(self) -> str:
-        parts = [shown_path(self.file)]
+        parts = [printable(shown_path(self.file))]
         if self.line:
             parts.append(str(self.line))
             if self.column:
@@ -37,7 +38,7 @@ class Fault:
     """One mistake, told to the person who made it.
 
     `object` names the thing (`Tenant "high"`), `field` the path in it (`borrow.h100`), `message` says what is wrong as
-    a sentence without a full stop, `fix` says what would be right.
+    a sentence without a full stop, `fix` says what would be right. As text it is one line, whatever names it holds.
     """
 
     message: str
@@ -51,6 +52,7 @@ class Fault:
         text = f"{subject}: {self.message}" if subject else self.message
         if self.fix:
             text = f"{text}; {self.fix}"
+        text = printable(text)
         return f"{self.place}: {text}" if self.place else text
 
     def at(self, place: Place | None, object: str = "") -> Fault:
@@ -65,6 +67,23 @@ class Faults(Exception):  # noqa: N818  (a bundle of Fault values, not one error
         unique = dict.fromkeys(faults)
         self.faults: tuple[Fault, ...] = tuple(sorted(unique, key=lambda f: f.place or Place("")))
         super().__init__("\n".join(str(fault) for fault in self.faults))
+
+
+def printable(text: str) -> str:
+    """`text` on one line: whatever ends a line, moves a cursor or turns the direction of reading is shown as its escape
+    (`\\n`, `\\x1b`, `\\u202e`), so that no name can write lines of its own into a log. Letters of all scripts stay."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or _harmless(char) else _escaped(char) for char in text)
+
+
+def _harmless(char: str) -> bool:
+    """Blanks of all widths, and the joiners that some scripts and emoji are written with."""
+    return unicodedata.category(char) == "Zs" or char in "\u200c\u200d"
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ everything first and then hands one complete set of files to `publish()`.
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,6 +55,7 @@ class App(cdk8s.App):
         self.repository = repository
         self.clusters: list[Cluster] = []
         self.faults: list[Fault] = []
+        self.warnings: list[Fault] = []
 
     def add(self, cluster: Cluster) -> None:
         """Called by each cluster as it is made."""
@@ -70,6 +72,7 @@ class App(cdk8s.App):
                 # Half a cluster is judged by what it has said itself: rules about all of it would cry wolf.
                 for half in self.clusters[made:]:
                     self.faults.extend(half.faults)
+                    self.warnings.extend(half.warnings)
                 del self.clusters[made:]
 
     @_collector_off()
@@ -78,6 +81,7 @@ class App(cdk8s.App):
         faults = list(self.faults)
         files: dict[str, str] = {}
         for cluster in self.clusters:
+            self.warnings.extend(cluster.warnings)
             try:
                 applications = cluster.render()
             except Faults as found:
@@ -97,8 +101,16 @@ class App(cdk8s.App):
 
     @jsii.member(jsii_name="synth")
     def synth(self) -> None:
-        """Renders all clusters and publishes them to `dist/`. Raises Faults, having written nothing."""
-        publish(self.files())
+        """Renders all clusters and publishes them to `dist/`. Raises Faults, having written nothing.
+
+        Warnings go to stderr, a line each.
+        """
+        try:
+            files = self.files()
+        finally:
+            for warning in self.warnings:
+                print(f"warning: {warning}", file=sys.stderr)
+        publish(files)
 
 
 def _twin(path: str, item: Rendered) -> Fault:

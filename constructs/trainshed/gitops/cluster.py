@@ -38,6 +38,7 @@ class Cluster(Construct):
         self.server = server
         self.place: Place = place
         self.faults: list[Fault] = []
+        self.warnings: list[Fault] = []  # told by `App.synth()`, and no reason to stop
         self.components: list[Component] = []
         self._by_class: dict[type, list[Component]] = {}
         self._first: dict[str, Component] = {}

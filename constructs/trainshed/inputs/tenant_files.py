@@ -10,9 +10,10 @@ from pydantic import Field, ValidationError
 
 from trainshed.api.explain import faults_of
 from trainshed.api.types import DnsLabel
-from trainshed.faults import Fault, Faults, Place, nearest, shown_path
+from trainshed.faults import Fault, Faults, nearest, shown_path
 from trainshed.gitops.cluster import Cluster
 from trainshed.gitops.component import calling_place, written_in
+from trainshed.inputs.tenant_folder import entries
 from trainshed.inputs.yaml_file import YamlFile, read_yaml
 from trainshed.tenancy.external import External
 from trainshed.tenancy.kueue import Cohort
@@ -52,7 +53,8 @@ def load_tenants(cluster: Cluster, folder: str | Path) -> Tenants:
     """Makes a Tenant for each `*.yaml` in `folder`, in the order of their names; returns them by name.
 
     Node pools and cohorts are those of `cluster`, so make them before. Every fault of every file is reported to the
-    cluster with its line and column; a file with faults makes no tenant.
+    cluster with its line and column; a file with faults makes no tenant. What only seems to be a tenant's file is told
+    as well (`tenant_folder`), since a tenant that is not read is one that Argo CD prunes.
     """
     tenants = Tenants(Path(folder))
     if not tenants.folder.is_dir():
@@ -60,14 +62,14 @@ def load_tenants(cluster: Cluster, folder: str | Path) -> Tenants:
         tenants.no_folder = Faults([Fault(told, fix="make it, with a file for each tenant", place=calling_place())])
         cluster.faults.extend(tenants.no_folder.faults)
         return tenants
-    for path in sorted(tenants.folder.iterdir()):
-        if path.suffix == ".yml":
-            fault = Fault("is not read: tenant files end in .yaml", fix=f"call it {path.stem}.yaml")
-            tenants.faulty[path.stem] = Faults([fault.at(Place(str(path)))])
-            cluster.faults.extend(tenants.faulty[path.stem].faults)
-        if path.suffix != ".yaml":
+    for path, name, fault, warning in entries(tenants.folder):
+        if fault is not None:
+            if warning:
+                cluster.warnings.append(fault)
+            else:
+                tenants.faulty[name] = Faults([fault])
+                cluster.faults.append(fault)
             continue
-        name = path.stem
         try:
             read = read_yaml(path)
             name = str(read.data.get("name", name)) if isinstance(read.data, dict) else name

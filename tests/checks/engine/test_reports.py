@@ -131,6 +131,25 @@ def test_text_has_no_control_characters(wild: Report) -> None:
     assert [char for char in render(wild, "text") if not char.isprintable() and char != "\n"] == []
 
 
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_no_name_writes_into_a_terminal_or_a_log(tmp_path: Path, output: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Line ends, escape sequences (also those of one byte), and turns of the reading direction, in a name and a path.
+
+    Letters of other scripts stay as they are, and JSON reads back what was there.
+    """
+    monkeypatch.chdir(tmp_path)
+    wild = "é日\n::error::a\r\x1b[31m\x9b1m\u2028\u202e\x7f"
+    Path(f"é{wild[2:]}.yaml").write_text(
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {json.dumps(wild)}}}\ndata: {{a: 3}}\n", encoding="utf-8"
+    )
+    told = render(check(["."], Options()), output)
+    assert [char for char in told if not char.isprintable() and char != "\n"] == []
+    assert not any(line.lstrip().startswith("::error::a") for line in told.splitlines())
+    assert "é日" in told
+    if output == "json":
+        assert {item["object"]["name"] for item in json.loads(told)["findings"]} == {wild}
+
+
 @pytest.mark.parametrize(
     ("line", "column", "text", "carets"),
     [

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainshed.checks.engine import Report
-from trainshed.faults import shown_path
+from trainshed.faults import printable, shown_path
 
 _COMMANDS: Final = {"error": "error", "warning": "warning", "info": "notice"}
 
@@ -20,12 +20,12 @@ def _annotations(report: Report) -> Iterator[str]:
     for finding in report.findings:
         properties = {"title": finding.code}
         if finding.place is not None:
-            properties |= {"file": shown_path(finding.place.file)}
+            properties |= {"file": printable(shown_path(finding.place.file))}
             if finding.place.line:
                 properties |= {"line": str(finding.place.line), "col": str(max(1, finding.place.column))}
-        message = f"{finding.object}: {finding.message}" if finding.object else finding.message
+        message = printable(f"{finding.object}: {finding.message}" if finding.object else finding.message)
         if finding.fix:
-            message = f"{message}\nHelp: {finding.fix}"
+            message = f"{message}\nHelp: {printable(finding.fix)}"
         told = ",".join(f"{key}={_escape(value, properties=True)}" for key, value in properties.items())
         yield f"::{_COMMANDS[finding.severity]} {told}::{_escape(message)}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from trainshed.checks.engine import Report
 
@@ -11,4 +12,16 @@ def json_report(report: Report) -> str:
     """The report as JSON text."""
     findings = [finding.to_json() for finding in report.findings]
     document = {"findings": findings, "summary": report.counts.to_json()}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json_text(document)
+
+
+def json_text(document: Any) -> str:
+    """`document` as JSON that a terminal may show: letters of all scripts stay, control characters are escapes."""
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    if not text.isascii() or "\x7f" in text:
+        text = "".join(char if char.isprintable() or char == "\n" else _escaped(char) for char in text)
+    return text + "\n"
+
+
+def _escaped(char: str) -> str:
+    return json.dumps(char)[1:-1] if char != "\x7f" else "\\u007f"

@@ -8,7 +8,7 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from trainshed.checks.engine import Report
-from trainshed.faults import shown_path
+from trainshed.faults import printable, shown_path
 from trainshed.fleet.finding import Finding
 
 Case = tuple[str, str]
@@ -58,15 +58,15 @@ def _case(suite: str, name: str, findings: list[Finding]) -> list[str]:
 
 def _text(findings: list[Finding]) -> str:
     told = [
-        f"{finding.place or ''}: {finding.severity}[{finding.code}]: {finding.message}"
-        + (f"\n  help: {finding.fix}" if finding.fix else "")
+        f"{finding.place or ''}: {finding.severity}[{finding.code}]: {printable(finding.message)}"
+        + (f"\n  help: {printable(finding.fix)}" if finding.fix else "")
         for finding in findings
     ]
     return escape(_NOT_XML.sub("�", "\n".join(told)))
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_NOT_XML.sub("�", text))
+    return quoteattr(_NOT_XML.sub("�", printable(text)))
 
 
 def _failed(findings: list[Finding]) -> bool:

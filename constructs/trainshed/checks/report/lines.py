@@ -27,14 +27,14 @@ def excerpt(line: str, column: int) -> Excerpt:
     match = _TOKEN.match(line, at, end)
     stop = match.end() if match else min(at + 1, end)
     head = "…" if start else ""
-    before = printable(line[start:at])
-    marked = printable(line[at:stop])
-    text = head + before + marked + printable(line[stop:end]) + ("…" if end < len(line) else "")
+    before = in_cells(line[start:at])
+    marked = in_cells(line[at:stop])
+    text = head + before + marked + in_cells(line[stop:end]) + ("…" if end < len(line) else "")
     return Excerpt(text, " " * (len(head) + _cells(before)) + "^" * max(1, _cells(marked)))
 
 
-def printable(text: str) -> str:
-    """`text` without characters that would move a terminal's cursor or change its colours."""
+def in_cells(text: str) -> str:
+    """`text` character for character, so that carets fit below it, without what would move a terminal's cursor."""
     return "".join(" " if char in "\t\r\n" else char if char.isprintable() else "�" for char in text)
 
 

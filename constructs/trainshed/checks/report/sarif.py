@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -11,6 +10,7 @@ from trainshed import __version__
 from trainshed.checks.engine import Report
 from trainshed.checks.page import Page
 from trainshed.checks.pages import pages
+from trainshed.checks.report.json_report import json_text
 from trainshed.faults import Place, shown_path
 from trainshed.fleet.finding import Finding
 
@@ -39,7 +39,7 @@ def sarif_report(report: Report) -> str:
         "results": [_result(finding, index) for finding in report.findings],
     }
     log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
-    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+    return json_text(log)
 
 
 def _rule(page: Page) -> Json:

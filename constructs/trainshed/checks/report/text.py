@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import Final
 
 from trainshed.checks.engine import Report
-from trainshed.checks.report.lines import excerpt, printable
-from trainshed.faults import Place, shown_path
+from trainshed.checks.report.lines import excerpt
+from trainshed.faults import Place, printable, shown_path
 from trainshed.fleet.finding import Finding
 
 #: (style, text) pieces of one line.
