@@ -80,6 +80,8 @@ def address_problem(fleet: Fleet, run: Run, host: str) -> str:
     """Why the host is no pod of the run; empty where it is one, or where somebody else's name is as likely."""
     workload = run.workload
     labels = labels_of(host, workload.namespace)
+    if away := _elsewhere(run, host):
+        return away
     if not labels or len(labels) > 2 or service_of(fleet, workload.namespace, labels[-1] if len(labels) == 1 else ""):
         return ""
     pod_sets = [item for item in workload.pod_sets if item.count]
@@ -97,6 +99,20 @@ def address_problem(fleet: Fleet, run: Run, host: str) -> str:
             return ""
         return f'but the subdomain of its pods is "{next(iter(below - {""}))}"'
     return _stranger(run, labels, below)
+
+
+def _elsewhere(run: Run, host: str) -> str:
+    """A pod's very name, in another namespace than the run's."""
+    own, labels = run.workload.namespace, host.rstrip(".").split(".")
+    end = labels.index("svc", 1) if "svc" in labels[1:] else len(labels)
+    for pod_set in run.workload.pod_sets if own else ():
+        names, below = pod_names(run.workload, pod_set), domain(run.workload, pod_set)
+        if names is None or not names.has(labels[0]):
+            continue
+        short = 1 if below is None else 2
+        if end == short + 1 and labels[end - 1] != own and (below is None or labels[1] == below.name):
+            return f"which is in the namespace {labels[end - 1]}, and the run in {own}"
+    return ""
 
 
 def _stranger(run: Run, labels: list[str], below: set[str]) -> str:

@@ -202,8 +202,14 @@ def rank_repeated(fleet: Fleet) -> Iterator[Issue]:
         for member in run.members:
             option = _rank(member)
             if option is not None and member.certain and (problem := _repeats(run, member, option)):
-                message = f"{option.label} is {shown(option.word)}, {problem}"
+                message = f"{option.label} is {_said(option)}, {problem}"
                 yield issue(member.pod_set, option.path, message, _repeat_fix(run))
+
+
+def _said(option: Option) -> str:
+    """The rank as a person wrote it: a fieldRef by its path."""
+    (source, *_) = [ref.source for ref in refs(option.word)] or [""]
+    return source if source.startswith("metadata.") else shown(option.word)
 
 
 def _rank(member: Member) -> Option | None:
@@ -233,6 +239,8 @@ def _repeats(run: Run, member: Member, option: Option) -> str:
             return f"which begins at 0 in each of the {member.pod_set.replicas} Jobs"
         if any(key in ref.source for key in _JOB_INDEX) and each > 1:
             return f"which is the same for the {each} pods of each Job"
+    if form == "JobSet" and member.pod_set.replicas == 1 and pods > 1 and any(key in ref.source for key in _JOB_INDEX):
+        return f"which is the same for all {pods} pods of the one Job"
     if form == "JobSet" and ref.source in INDEX_PATHS and world > pods:
         others = [item for item in run.torch if item.pod_set is not member.pod_set and _same(item, option)]
         if others:
