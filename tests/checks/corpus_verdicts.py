@@ -31,6 +31,12 @@ _GENERATED = _error(
     "argocd-generate-name",
 )
 
+_NO_OBJECT = _error(
+    "a configuration file of the scheduler, to be put into a ConfigMap",
+    "by itself it is no Kubernetes object, and a check that judged nothing does not end well",
+    "nothing-checked",
+)
+
 VERDICTS: dict[str, Verdict] = {
     "kueue/admin/minimal-cq.yaml": _error(
         "passes the CRD's structural schema (no webhook run)",
@@ -64,6 +70,8 @@ VERDICTS: dict[str, Verdict] = {
         "volcano-gang-incomplete",
         "volcano-no-failure-policy",
     ),
+    "schedulers/volcano/volcano-scheduler.conf": _NO_OBJECT,
+    "schedulers/yunikorn/core-queues.yaml": _NO_OBJECT,
     "schedulers/volcano/invalid-duplicated-policy-event.yaml": _error(
         "reject (event listed twice among the job's policies)", "the same", "schema-rule"
     ),

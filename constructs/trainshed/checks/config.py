@@ -13,7 +13,7 @@ from typing import Any, Final
 from trainshed.checks.options import RANK, CannotCheck, Options
 from trainshed.checks.pages import pages
 from trainshed.faults import nearest
-from trainshed.target import TARGET, Target
+from trainshed.target import TARGET, Target, is_known, known_releases
 
 _RELEASE: Final = re.compile(r"v?[0-9]+(\.[0-9]+)*")
 _LISTS: Final = ("paths", "select", "ignore", "crds")
@@ -43,7 +43,7 @@ def read_config(file: str | None) -> Config:
 
 
 def parse_target(entries: Iterable[str], target: Target = TARGET) -> Target:
-    """`target` with what `kueue=0.18,trainer=2.2` say. Raises CannotCheck for an unknown system or no release."""
+    """`target` with what `kueue=0.18,trainer=2.2` say. Raises CannotCheck for an unknown system or release."""
     pairs = [entry for text in entries for entry in text.split(",") if entry.strip()]
     for pair in pairs:
         system, equals, release = (part.strip() for part in pair.partition("="))
@@ -54,6 +54,8 @@ def parse_target(entries: Iterable[str], target: Target = TARGET) -> Target:
         if not equals or not _RELEASE.fullmatch(release):
             raise CannotCheck(f'target "{pair.strip()}" names no release; write {system}={getattr(TARGET, system)}')
         release = release.removeprefix("v")
+        if not is_known(system, release):
+            raise CannotCheck(f'target "{pair.strip()}" is no known release; known are {known_releases(system)}')
         target = replace(target, **{system: ".".join(release.split(".")[:2]) if system == "kubernetes" else release})
     return target
 

@@ -17,6 +17,7 @@ from trainshed.checks.allow import Allowances
 from trainshed.checks.baseline import Baseline, read_baseline
 from trainshed.checks.counts import CheckCounts
 from trainshed.checks.fleets import clusters, world_of
+from trainshed.checks.nothing import NOTHING, nothing_checked
 from trainshed.checks.options import CannotCheck, Options
 from trainshed.checks.pages import fixed_codes
 from trainshed.checks.rule import RULES, Rule
@@ -42,8 +43,8 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0 nothing of severity error, 1 errors, 2 an input that cannot be read."""
-        if self.unreadable:
+        """0 nothing of severity error, 1 errors, 2 an input that cannot be read or that holds nothing to judge."""
+        if self.unreadable or any(finding.code == NOTHING and finding.severity == "error" for finding in self.findings):
             return 2
         return int(any(finding.severity == "error" for finding in self.findings))
 
@@ -67,7 +68,7 @@ def check(
     with _collector_off():
         before = read_baseline(baseline, paths) if baseline is not None else None
         reading = read(paths, stdin, on_source=on_source)
-        return _Run(options, reading, custom, before).report()
+        return _Run(paths, options, reading, custom, before).report()
 
 
 @contextmanager
@@ -92,7 +93,10 @@ def _definitions(paths: Sequence[str]) -> list[Document]:
 
 
 class _Run:
-    def __init__(self, options: Options, reading: Reading, custom: CustomKinds, before: Baseline | None) -> None:
+    def __init__(
+        self, paths: Sequence[str], options: Options, reading: Reading, custom: CustomKinds, before: Baseline | None
+    ) -> None:
+        self.paths = paths
         self.options = options
         self.reading = reading
         self.custom = custom
@@ -113,11 +117,15 @@ class _Run:
         return Report(shown, self.documents, counts, self.reading.unreadable, self._line)
 
     def _shown(self, finding: Finding) -> bool:
+        if finding.code == NOTHING and finding.severity == "error":
+            return not self.options.ignores(NOTHING)
         wanted = self.options.wants(finding.code) and self.options.shows(finding.severity)
         return wanted or finding.code == "unreadable"
 
     def _all(self) -> Iterator[Finding]:
         yield from self.reading.findings
+        if not (self.before and self.before.documents):  # else what is gone is the change
+            yield from nothing_checked(self.paths, self.reading)
         world = world_of(self.documents)
         yield from self.reading.duplicates(world)
         for document in self.documents:

@@ -26,6 +26,14 @@ FIXED: Final = [
             "Check the path, its permissions and its links.",
         ),
         (
+            "nothing-checked",
+            "error",
+            "The input holds no Kubernetes object.",
+            "A pipeline with a wrong path, or whose `helm template` failed, would stay green for ever. Exit code 2. "
+            "A folder without an object beside others that have some is a warning.",
+            "Check the path. Where an empty input is right, ignore this code.",
+        ),
+        (
             "not-an-object",
             "error",
             "A document, or an item of a List, is not a Kubernetes object.",

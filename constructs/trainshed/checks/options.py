@@ -28,7 +28,11 @@ class Options:
 
     def wants(self, code: str) -> bool:
         """Whether findings of `code` are asked for."""
-        return (not self.select or _among(code, self.select)) and not _among(code, self.ignore)
+        return (not self.select or _among(code, self.select)) and not self.ignores(code)
+
+    def ignores(self, code: str) -> bool:
+        """Whether findings of `code` are not to be told."""
+        return _among(code, self.ignore)
 
     def shows(self, severity: Severity) -> bool:
         """Whether findings of `severity` are reported."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from trainshed.fleet.document import Document
-from trainshed.fleet.finding import Finding
+from trainshed.fleet.finding import Finding, Severity
 from trainshed.fleet.paths import Path, show_path
 from trainshed.fleet.positions import Extent, Positions
 
@@ -89,22 +89,17 @@ class Objects:
             return
         items = value if isinstance(value, list) else []
         objects = any(isinstance(item, dict) and "kind" in item and "apiVersion" in item for item in items)
-        if not (extent.source.explicit or prefix or objects):
+        firm = bool(extent.source.explicit or prefix or objects)
+        if not firm:
             self._counts.not_kubernetes += 1
-            return
         fix = 'write the objects one after another with "---" between them, or as the items of a List'
         shown = "a list" if isinstance(value, list) else f"the single value {str(value)[:40]!r}"
         message = f"the {'item' if prefix else 'document'} is {shown}, not an object"
-        self._found(
-            "not-an-object", message, fix if items else "write a mapping with apiVersion and kind", extent, prefix
-        )
+        fix = fix if items else "write a mapping with apiVersion and kind"
+        self._found("not-an-object", message, fix, extent, prefix, "error" if firm else "info")
 
     def _incomplete(self, value: dict[str, Any], api_version: Any, kind: Any, extent: Extent, prefix: Path) -> None:
-        metadata = value.get("metadata")
-        named = isinstance(metadata, dict) and ("name" in metadata or "generateName" in metadata)
-        body = "spec" in value or "data" in value
-        one = api_version is not None or kind is not None
-        if not (prefix or (one and (named or "spec" in value)) or (named and body)):
+        if not (prefix or _meant_as_object(value, api_version, kind)):
             self._counts.not_kubernetes += 1
             if os.path.basename(extent.source.file) in _KUSTOMIZATIONS:  # noqa: PTH119
                 self._note_patches(value, extent)
@@ -134,6 +129,22 @@ class Objects:
                 if isinstance(path, str) and "\n" not in path:
                     self._patches.add(os.path.normpath(os.path.join(folder, path)))  # noqa: PTH118
 
-    def _found(self, code: str, message: str, fix: str, extent: Extent, path: Path) -> None:
+    def _found(
+        self, code: str, message: str, fix: str, extent: Extent, path: Path, severity: Severity = "error"
+    ) -> None:
         place = self._positions.place(extent, path)
-        self.findings.append(Finding(code, "error", message, fix, path=show_path(path), place=place))
+        self.findings.append(Finding(code, severity, message, fix, path=show_path(path), place=place))
+
+
+def _meant_as_object(value: dict[str, Any], api_version: Any, kind: Any) -> bool:
+    """Whether a mapping without a proper apiVersion and kind was to be an object. Charts, provisioning files of Grafana
+    and pipelines of CI systems have one of the two as well, but neither `metadata` nor `spec`; kustomize needs none."""
+    metadata = value.get("metadata")
+    named = isinstance(metadata, dict) and ("name" in metadata or "generateName" in metadata)
+    if api_version is None and kind is None:
+        return named and ("spec" in value or "data" in value)
+    if ("apiVersion" in value and "kind" in value) or "metadata" in value or "spec" in value:
+        return True
+    if isinstance(api_version, str) and "/" in api_version:
+        return not api_version.startswith(_KUSTOMIZE_GROUP)
+    return len(value) == 1

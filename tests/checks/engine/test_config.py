@@ -8,7 +8,7 @@ import pytest
 
 from trainshed.checks.config import Config, known_codes, parse_target, read_config
 from trainshed.checks.options import CannotCheck, Options
-from trainshed.target import TARGET, Target
+from trainshed.target import KNOWN, TARGET, Target, is_known
 
 SETTINGS = """\
 paths = ["dist"]
@@ -92,3 +92,24 @@ def test_targets_and_codes_come_with_commas_or_one_by_one() -> None:
     )
     assert parse_target([]) == TARGET
     assert known_codes(["kueue, schema-enum", "yaml"], "--select") == ("kueue", "schema-enum", "yaml")
+
+
+@pytest.mark.parametrize(
+    ("target", "known"),
+    [
+        ("kueue=9", "known are 0.3 to 0.19"),
+        ("kueue=0.20", "known are 0.3 to 0.19"),
+        ("argocd=2.15.0", "known are 2.0 to 2.14 and 3.0 to 3.5"),
+        ("trainer=1.9", "known are 2.0 to 2.3"),
+    ],
+)
+def test_a_release_that_the_rules_do_not_know_is_refused(target: str, known: str) -> None:
+    with pytest.raises(CannotCheck) as caught:
+        parse_target([target])
+    assert str(caught.value) == f'target "{target}" is no known release; {known}'
+
+
+def test_what_we_render_for_is_the_newest_known_release() -> None:
+    for system, ranges in KNOWN.items():
+        assert getattr(TARGET, system).split(".")[:2] == [str(ranges[-1][0]), str(ranges[-1][2])]
+        assert is_known(system, getattr(TARGET, system))
