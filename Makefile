@@ -104,7 +104,7 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.run
 	$(BIN)/pip install -q --require-hashes -r requirements/dev.txt
 	@touch $@
 
-$(TRAINER)/.installed: trainer/requirements-test.txt
+$(TRAINER)/.installed: trainer/requirements-test.txt trainer/requirements-hf.txt
 	$(PYTHON) -m venv $(TRAINER)
 	$(TRAINER)/bin/pip install -q -r trainer/requirements-test.txt
 	@touch $@

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, MutableMapping
-from dataclasses import asdict
 from pathlib import Path
 
 import torch
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from trainer import __version__, budget, exits, optim, rng, topology, zero
+from trainer import __version__, budget, exits, models, optim, rng, topology, zero
 from trainer.checkpoint import resume
 from trainer.checkpoint.layout import Meta
 from trainer.checkpoint.save import Saver
@@ -23,9 +22,10 @@ from trainer.data.manifest import Manifest
 from trainer.data.reader import Batches, Dataset
 from trainer.evaluate import Evaluation
 from trainer.exits import Stop
+from trainer.hf.model import Transformer
 from trainer.loop import Loop, Progress
 from trainer.metrics import Gauges, Goodput, Journal, serve
-from trainer.model import GPT, Spec
+from trainer.models import Trained
 from trainer.preempt import Preemption
 from trainer.watch import Watch
 
@@ -89,11 +89,7 @@ def build(config: Config, comm: Comm, journal: Journal, goodput: Goodput, preemp
             exits.DATA,
             f"{config.data.train}: digest {manifest.digest[:12]}, data.digest wants {config.data.digest[:12]}",
         )
-    spec = Spec.of(config.model, manifest.tokenizer.vocab)
-    if spec.vocab < manifest.tokenizer.vocab:
-        raise Stop(exits.DATA, f"model.vocab {spec.vocab} is smaller than the data's {manifest.tokenizer.vocab} tokens")
-    torch.manual_seed(config.run.seed)
-    model = GPT(spec, config.data.seq_len, activation_checkpointing=config.speed.activation_checkpointing).to(device)
+    model = models.make(config, comm, manifest, journal)
     named = dict(model.named_parameters())
     owner = zero.owners(named, world.size)
     kept = {n: p for n, p in named.items() if not config.optim.zero1 or owner[n] == world.rank}
@@ -127,7 +123,7 @@ def build(config: Config, comm: Comm, journal: Journal, goodput: Goodput, preemp
         goodput=goodput,
         preemption=preemption,
         watch=watch,
-        describe=describer(config, world, spec, manifest),
+        describe=describer(config, world, model, manifest),
         peak_flops=_peak(device),
     )
     rng.seed_all(config.run.seed, world.rank)
@@ -152,7 +148,7 @@ def build(config: Config, comm: Comm, journal: Journal, goodput: Goodput, preemp
 
 
 def wrap(
-    config: Config, comm: Comm, model: GPT
+    config: Config, comm: Comm, model: Trained
 ) -> tuple[DistributedDataParallel | None, Callable[..., Tensor], Callable[..., Tensor]]:
     """DDP (None alone), the forward pass for training, and the one for evaluation, both under autocast."""
     device = comm.device
@@ -162,8 +158,9 @@ def wrap(
     wrapped: DistributedDataParallel | None = None
     if not comm.alone:
         ids = [device.index] if device.type == "cuda" else None
-        # The rotary tables are the same everywhere; without this DDP would broadcast them in every forward pass.
-        DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(model, ["cos", "sin"])  # type: ignore[no-untyped-call]
+        # Buffers are tables that are the same everywhere; without this DDP would broadcast them in every forward pass.
+        tables = [name for name, _ in model.named_buffers()]
+        DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(model, tables)  # type: ignore[no-untyped-call]
         wrapped = DistributedDataParallel(model, device_ids=ids, gradient_as_bucket_view=True)
     inner: Callable[..., Tensor] = wrapped if wrapped is not None else model
     if config.speed.compile == "model":
@@ -180,7 +177,7 @@ def wrap(
 
 
 def _evaluation(
-    config: Config, comm: Comm, train: Manifest, model: GPT, forward: Callable[..., Tensor]
+    config: Config, comm: Comm, train: Manifest, model: Trained, forward: Callable[..., Tensor]
 ) -> Evaluation | None:
     if config.data.eval is None:
         return None
@@ -190,9 +187,10 @@ def _evaluation(
     return Evaluation(data, comm, model, forward, rows=config.eval.rows, micro_rows=config.batch.micro_rows)
 
 
-def describer(config: Config, world: topology.World, spec: Spec, manifest: Manifest) -> Callable[[Progress], Meta]:
+def describer(config: Config, world: topology.World, model: Trained, manifest: Manifest) -> Callable[[Progress], Meta]:
     """What a checkpoint of this run says about itself, as a function of the progress."""
-    shape: dict[str, int | float] = {key: value for key, value in asdict(spec).items() if key != "dropout"}
+    shape = models.facts_of(model)
+    transformers = model.config if isinstance(model, Transformer) else None
     written = config.model_dump(mode="json")
     digest = config.digest()
 
@@ -205,6 +203,7 @@ def describer(config: Config, world: topology.World, spec: Spec, manifest: Manif
             world=world.size,
             model=shape,
             model_digest=digest_of(shape),
+            transformers=transformers,
             data_digest=manifest.digest,
             seq_len=config.data.seq_len,
             config=written,

@@ -49,8 +49,11 @@ class World(Section):
 
 
 class Model(Section):
-    """The model's shape: a preset, any part of which can be overridden."""
+    """The model's shape: a preset, any part of which can be overridden; or a folder of transformers (`hf`)."""
 
+    hf: Annotated[str, Field(min_length=1)] | None = None
+    """Folder with config.json and safetensors, whose model and weights are trained instead. Never downloaded. Needs the
+    package transformers; nothing else of this section may be set."""
     preset: str = "124m"
     layers: Positive | None = None
     width: Positive | None = None
@@ -65,6 +68,9 @@ class Model(Section):
 
     @model_validator(mode="after")
     def _shape_fits(self) -> Model:
+        own = [key for key, field in type(self).model_fields.items() if getattr(self, key) != field.default]
+        if self.hf is not None and own != ["hf"]:
+            raise ValueError(f"model.{own[-1]}: model.hf is set, and its config.json decides; remove one of the two")
         if self.preset not in PRESETS:
             raise ValueError(f"model.preset: there is no preset {self.preset!r}; write one of {', '.join(PRESETS)}")
         shape = self.shape()

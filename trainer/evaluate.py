@@ -10,7 +10,7 @@ from torch import Tensor
 
 from trainer.comm import Comm
 from trainer.data.reader import Dataset, gather
-from trainer.model import GPT
+from trainer.models import Trained
 from trainer.preempt import Preemption
 from trainer.watch import Watch
 
@@ -19,7 +19,7 @@ class Evaluation:
     """`forward` takes tokens, targets and segments and returns the summed loss."""
 
     def __init__(
-        self, data: Dataset, comm: Comm, model: GPT, forward: Callable[..., Tensor], *, rows: int, micro_rows: int
+        self, data: Dataset, comm: Comm, model: Trained, forward: Callable[..., Tensor], *, rows: int, micro_rows: int
     ) -> None:
         self.data, self.comm, self.model, self.forward, self.micro_rows = data, comm, model, forward, micro_rows
         count = min(rows, data.rows)

@@ -1,4 +1,4 @@
-"""Weights of a checkpoint as safetensors in the Llama layout of transformers."""
+"""Weights of a checkpoint as a folder of transformers: our own model in the Llama layout, another as it came."""
 
 from __future__ import annotations
 
@@ -28,23 +28,32 @@ def read_weights(checkpoint: Path) -> dict[str, Tensor]:
 def export(checkpoint: Path, output: Path, dtype: str = "float32") -> dict[str, object]:
     """Write `model.safetensors` and `config.json` into the new folder `output`; returns a summary.
 
-    The vocabulary keeps its padding, so the table has the trained shape. Raises `Stop` 64 when `output` exists.
+    The vocabulary keeps its padding, so the table has the trained shape. A model that came from a folder
+    (`model.hf`) goes back into one, for which transformers is needed (78). Raises `Stop` 64 when `output` exists.
     """
     try:
         from safetensors.torch import save_file
     except ImportError:
         raise Stop(exits.USAGE, "install safetensors to export") from None
+    if output.exists():
+        raise Stop(exits.USAGE, f"{output}: exists already; choose another folder")
     weights = read_weights(checkpoint)
-    try:
-        output.mkdir(parents=True)
-    except FileExistsError:
-        raise Stop(exits.USAGE, f"{output}: exists already; choose another folder") from None
     chosen = {"float32": torch.float32, "bfloat16": torch.bfloat16}[dtype]
+    meta = layout.read_manifest(checkpoint).meta
+    summary: dict[str, object] = {
+        "output": str(output),
+        "tensors": len(weights),
+        "parameters": sum(tensor.numel() for tensor in weights.values()),
+    }
+    if meta.transformers is not None:
+        from trainer.hf.export import write
+
+        return {**summary, "copied": write(meta, weights, output, chosen)}
+    output.mkdir(parents=True)
     tensors = {f"model.{name}": tensor.to(chosen).contiguous() for name, tensor in weights.items()}
     save_file(tensors, output / "model.safetensors", metadata={"format": "pt"})
-    meta = layout.read_manifest(checkpoint).meta
     (output / "config.json").write_text(json.dumps(llama_config(meta, dtype), indent=2) + "\n")
-    return {"output": str(output), "tensors": len(tensors), "parameters": sum(t.numel() for t in tensors.values())}
+    return summary
 
 
 def llama_config(meta: layout.Meta, dtype: str) -> dict[str, object]:

@@ -23,7 +23,7 @@ from trainer.data.reader import Batches, StepBatch
 from trainer.evaluate import Evaluation
 from trainer.exits import Stop
 from trainer.metrics import Gauges, Goodput, Journal
-from trainer.model import GPT
+from trainer.models import Trained
 from trainer.preempt import Preemption
 from trainer.watch import Watch
 
@@ -65,7 +65,7 @@ class Loop:
         self,
         config: Config,
         comm: Comm,
-        model: GPT,
+        model: Trained,
         forward: Callable[..., Tensor],
         wrapped: DistributedDataParallel | None,
         optimizer: optim.Optimizer,

@@ -36,15 +36,19 @@ class _Strict(BaseModel):
 
 
 class Meta(_Strict):
-    """What the state is and where it came from. `cursor` counts rows taken from the order, `step` completed steps."""
+    """What the state is and where it came from. `cursor` counts rows taken from the order, `step` completed steps.
+
+    `transformers` is the config.json of a model that came from a folder (`model.hf`).
+    """
 
     step: int
     cursor: int
     tokens: int
     seed: int
     world: int
-    model: dict[str, int | float]
+    model: dict[str, bool | int | float | str]
     model_digest: str
+    transformers: dict[str, object] | None = None
     data_digest: str
     seq_len: int
     config: dict[str, object]
