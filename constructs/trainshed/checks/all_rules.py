@@ -21,6 +21,7 @@ MODULES: Final[tuple[str, ...]] = (
     "change_references",
     "change_removed",
     "coscheduling_groups",
+    "gang_places",
     "gang_pod_groups",
     "gang_setups",
     "gang_trainer",
