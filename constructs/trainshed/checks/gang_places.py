@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from trainshed.checks.gang_common import VOLCANO_GROUP, VOLCANO_QUEUE
+from trainshed.checks.gang_common import KAI_QUEUE, VOLCANO_GROUP, VOLCANO_QUEUE
 from trainshed.checks.kueue_near import misspelt
 from trainshed.checks.kueue_places import Metadata, Role, metadata_of
 from trainshed.checks.rule import Issue, rule
@@ -67,7 +67,7 @@ _DOMAINS: Final = ("scheduling.volcano.sh/", _KAI, _YUNIKORN, "scheduling.x-k8s.
 #: Right keys that are not in the table, so that they are not taken for a slip.
 _OTHERS: Final = frozenset(
     {
-        "scheduling.volcano.sh/group-name", "scheduling.volcano.sh/queue-allocation-gate", f"{_KAI}queue",
+        "scheduling.volcano.sh/group-name", "scheduling.volcano.sh/queue-allocation-gate", KAI_QUEUE,
         f"{_KAI}skip-podgrouper", f"{_KAI}subgroup-name", f"{_KAI}segment-size", f"{_KAI}preemption-delay",
         f"{_KAI}segment-topology-required-placement", f"{_KAI}segment-topology-preferred-placement",
         f"{_KAI}staleness-grace-period", f"{_YUNIKORN}user.info", f"{_YUNIKORN}username", f"{_YUNIKORN}placeholder",
@@ -189,13 +189,13 @@ def key_misspelt(fleet: Fleet) -> Iterator[Issue]:
     Bad:
         apiVersion: v1
         kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {kai.scheduler/queues: research}}
-        spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: a, image: t}]}
+        metadata: {name: probe, namespace: team-a, labels: {yunikorn.apache.org/app_id: probe-1}}
+        spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
     Good:
         apiVersion: v1
         kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {kai.scheduler/queue: research}}
-        spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: a, image: t}]}
+        metadata: {name: probe, namespace: team-a, labels: {yunikorn.apache.org/app-id: probe-1}}
+        spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
     """
     for _, blocks in _memo(fleet):
         for block in blocks:
@@ -211,5 +211,5 @@ def _meant(key: str) -> str:
     domain, slash, name = key.rpartition("/")
     if not key.startswith(_DOMAINS) or key in _KEYS or key in _OTHERS or not slash:
         return ""
-    known = sorted(item for item in {*_KEYS, *_OTHERS} if item.startswith(f"{domain}/"))
+    known = sorted(item for item in {*_KEYS, *_OTHERS} - {KAI_QUEUE} if item.startswith(f"{domain}/"))
     return next((item for item in known if misspelt(name, item.rpartition("/")[2])), "")
