@@ -6,141 +6,23 @@ of the run's own, and numbers that differ from run to run are replaced, so the s
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import re
-import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainer import cli, train
+from tests.trainer.fault_lab import QUIET, ROOT, SCRIPT, Lab, journal
 
-ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = str(ROOT / "trainer" / "ddp.py")
 BEGIN, END = "<!-- faults: made by tests/trainer/fault_table.py -->", "<!-- end of faults -->"
-VOLATILE = (
-    (r"\d+ MB free", "N MB free"),
-    (r"\d+\.\d+ s after", "S s after"),
-    (r"step \d+ is saved", "step N is saved"),
-    (r"PID \d+", "PID N"),
-    (r"127\.0\.0\.1:\d+", "master:29500"),
-    (r": \[Errno.*", ""),
-    (r"RuntimeError: .* \(", "what torch's writer says ("),
-)
-
-
-class Lab:
-    """A folder with a packed dataset `data` and a finished run of ten steps in `run`; the process works inside it."""
-
-    def __init__(self) -> None:
-        text = "\n".join(f"Line {number} of a small text that is enough to train on." for number in range(400))
-        Path("text.txt").write_text(text)
-        self.quiet(["data", "pack", "text.txt", "--output", "data"])
-        Path("other.txt").write_text(text.upper())
-        self.quiet(["data", "pack", "other.txt", "--output", "other"])
-        self.train(run__steps=10, checkpoint__every=5)
-
-    @staticmethod
-    def quiet(arguments: list[str]) -> tuple[int, str]:
-        """Exit code and message of a command."""
-        told = io.StringIO()
-        with contextlib.redirect_stderr(told), contextlib.redirect_stdout(io.StringIO()):
-            code = train.main(arguments[1:]) if arguments[0] == "train" else cli.main(arguments)
-        return code, said(told.getvalue())
-
-    @staticmethod
-    def settings(**overrides: object) -> list[str]:
-        """`--set` arguments of a tiny run."""
-        values: dict[str, object] = {
-            "run__dir": "run",
-            "run__steps": 20,
-            "run__device": "cpu",
-            "model__preset": "tiny",
-            "data__train": "data",
-            "data__seq_len": 32,
-            "batch__rows": 8,
-            "batch__micro_rows": 2,
-            "speed__dtype": "float32",
-            "preempt__write_mb_per_second": 1000,
-            **overrides,
-        }
-        return [word for key, v in values.items() for word in ("--set", f"{key.replace('__', '.')}={v}")]
-
-    def train(self, **overrides: object) -> tuple[int, str]:
-        """Exit code and message of a run in this process."""
-        return self.quiet(["train", *self.settings(**overrides)])
-
-    @contextlib.contextmanager
-    def copy(self, folder: str) -> Iterator[Path]:
-        """A copy to break, in the place of the folder, which comes back afterwards."""
-        kept = Path(f"{folder}.kept")
-        shutil.copytree(folder, kept)
-        try:
-            yield Path(folder)
-        finally:
-            shutil.rmtree(folder)
-            kept.rename(folder)
-
-    def launch(
-        self,
-        *words: str,
-        act: Callable[[subprocess.Popen[str]], None] | None = None,
-        limit: int = 0,
-        env: dict[str, str] | None = None,
-    ) -> tuple[int, str]:
-        """Exit code and termination message of a launcher; `act` is done to it while it runs."""
-        message = Path("message").absolute()
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("PET_", "TRAINSHED_"))}
-        here = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "TRAINSHED_TERMINATION_LOG": str(message)}
-        full = {**kept, **here, **(env or {})}
-
-        def before() -> None:
-            if limit:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-        run = subprocess.Popen(
-            [sys.executable, "-m", "trainer", "launch", *words],
-            env=full,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            preexec_fn=before,
-            text=True,
-        )
-        try:
-            if act is not None:
-                act(run)
-            code = run.wait(90)
-        finally:
-            if run.poll() is None:
-                run.kill()
-                run.wait()
-        return code, steady(json.loads(message.read_text())["reason"])
-
-
-def said(text: str) -> str:
-    """The message among the lines of standard error."""
-    for line in reversed(text.splitlines()):
-        if match := re.match(r"trainer rank 0: (\{.*\})$", line):
-            return steady(json.loads(match[1])["reason"])
-        if line.startswith("trainer: "):
-            return steady(line.removeprefix("trainer: "))
-    return steady(text)
-
-
-def steady(text: str) -> str:
-    """The message without what differs from run to run."""
-    for pattern, replacement in VOLATILE:
-        text = re.sub(pattern, replacement, text)
-    return text
 
 
 def data(break_it: Callable[[Path], object]) -> Callable[[Lab], tuple[int, str]]:
@@ -190,9 +72,66 @@ def cut(folder: Path) -> None:
     file.write_bytes(file.read_bytes()[:100])
 
 
+def newest_corrupt(lab: Lab) -> tuple[int, str]:
+    """The run goes on from the one before, and the journal says why."""
+    with lab.copy("run") as folder:
+        spoil(next(folder.glob("checkpoints/step-00000010/state/*.distcp")))
+        code, message = lab.train()
+        told = {event["event"]: event for event in journal(folder)}
+        return code, f"skipped {told['skipped']['text']}; resumed from step {told['resume']['step']}; {message}"
+
+
 def full_disk(lab: Lab) -> tuple[int, str]:
-    """Writes fail in the middle of the state file."""
-    return lab.launch(SCRIPT, *lab.settings(run__dir="new", checkpoint__every=5), limit=200_000)
+    """Writes fail in the middle of the state file; the checkpoints before it stay whole."""
+    with lab.copy("run"):
+        ended = lab.launch(SCRIPT, *lab.settings(checkpoint__every=5), limit=200_000)
+        verified = lab.quiet(["ckpt", "verify", "run/checkpoints"])[0]
+        return ended[0], f"{ended[1]}; the checkpoints before it {'match' if verified == 0 else 'are broken'}"
+
+
+def killed_while_saving(lab: Lab) -> tuple[int, str]:
+    """SIGKILL to the whole run while a save is under way; then it is started again."""
+    with lab.copy("run") as folder:
+        words = lab.settings(run__steps=10**6, checkpoint__every=1)
+        saves = folder / "checkpoints"
+        here = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+        run = subprocess.Popen([sys.executable, "-m", "trainer", "train", *words], env=here, **QUIET)
+        end = time.monotonic() + 60
+        while time.monotonic() < end and not list(saves.glob("step-*.tmp/state")):
+            pass
+        run.kill()
+        code, last = 128 - run.wait(), int(max(saves.glob("step-????????")).name[5:])
+        half = list(saves.glob("*.tmp"))
+        again, _ = lab.train(run__steps=last + 2)
+        told = {event["event"]: event for event in journal(folder)}
+        assert (again, told["resume"]["step"], list(saves.glob("*.tmp"))) == (0, last, []), told
+        assert half, "the kill came too late"
+        return code, "nothing; the next start sweeps step-N.tmp and resumes from the checkpoint before"
+
+
+def two_of_one_rank(lab: Lab) -> tuple[int, str]:
+    """Three nodes, two of which claim rank 1; what the refused one says."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    world = {"PET_NNODES": "3", "PET_NPROC_PER_NODE": "1", "PET_MASTER_ADDR": "localhost", "PET_MASTER_PORT": port}
+    here = {**os.environ, **world, "PYTHONPATH": str(ROOT), "TRAINSHED_MASTER_TIMEOUT_SECONDS": "40"}
+    nodes: dict[str, subprocess.Popen[bytes]] = {}
+    for name, rank in (("host-a", "0"), ("host-b", "1"), ("host-c", "1")):
+        message = {"TRAINSHED_TERMINATION_LOG": str(Path(name).absolute()), "TRAINSHED_NODE_NAME": name}
+        command = [sys.executable, "-m", "trainer", "launch", SCRIPT, *lab.settings(run__dir="new")]
+        nodes[name] = subprocess.Popen(command, env={**here, **message, "PET_NODE_RANK": rank}, **QUIET)
+    try:
+        end = time.monotonic() + 60
+        while time.monotonic() < end and all(node.poll() is None for node in nodes.values()):
+            time.sleep(0.05)
+        refused = next(name for name, node in nodes.items() if node.poll() is not None)
+        reason = json.loads(Path(refused).read_text())["reason"]
+        return nodes[refused].wait(), re.sub("host-. and host-.", "host-b and host-c", reason)
+    finally:
+        for node in nodes.values():
+            node.kill()
+            node.wait()
 
 
 def stepped(act: Callable[[subprocess.Popen[str]], None]) -> Callable[[Lab], tuple[int, str]]:
@@ -273,12 +212,18 @@ CASES = (
     Case("too little text for one row", given(data__seq_len=1_000_000)),
     Case("a model whose vocabulary is too small", given(model__vocab=100)),
     Case("a loss that is no number", given(optim__lr=1e30)),
+    Case("the same after a checkpoint", resumed(optim__lr=1e30)),
     Case("a checkpoint of another model", resumed(model__width=128)),
     Case("a checkpoint of other data", resumed(data__train="other")),
+    Case("a name of a model where a folder should be", lambda lab: lab.quiet(
+        ["train", "--set", "data.train=data", "--set", "run.dir=new", "--set", "model.hf=org/name"])),
+    Case("the newest checkpoint is corrupt", newest_corrupt),
     Case("no checkpoint is valid", all_corrupt),
     Case("a full disk during a save", full_disk),
     Case("a master that nobody reaches", node(PET_MASTER_ADDR="127.0.0.1")),
     Case("a master's name that does not resolve", node(PET_MASTER_ADDR="master.invalid")),
+    Case("two nodes with one node rank", two_of_one_rank),
+    Case("SIGKILL in the middle of a save", killed_while_saving),
     Case("a rank killed for its memory", stepped(kill_rank)),
     Case("SIGTERM, and again while it saves", stepped(twice)),
 )  # fmt: skip
