@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from trainshed.checks.kueue_common import managed_workloads, queue_path
+from trainshed.checks.kueue_settings import setting_faults
 from trainshed.checks.kueue_versions import kueue_release
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import dig, items, text
@@ -233,6 +234,7 @@ def _config_faults(config: KueueConfig, release: tuple[int, ...]) -> Iterator[tu
             message = f"managedJobsNamespaceSelector matches namespace {namespace}, which the manager refuses"
             yield message, f"add a requirement that leaves {namespace} out"
     if text(data, "apiVersion").endswith("/v1beta2"):
+        yield from setting_faults(data)
         sharing = dig(data, "fairSharing")
         if isinstance(sharing, dict) and not sharing.get("preemptionStrategies"):
             yield "fairSharing needs preemptionStrategies", "write [LessThanOrEqualToFinalShare, LessThanInitialShare]"

@@ -106,8 +106,11 @@ def _uncovered(fleet: Fleet, answer: Feasibility, pod_set: PodSet, resource: str
     document, where = place_in(answer.workload, pod_set, path)
     queue, local = answer.queue, answer.local_queue.document.name
     covered = ", ".join(sorted(queue.covered)) or "nothing"
-    origin = "" if written else " (added by a LimitRange, a RuntimeClass or the kind's controller)"
     excluded = fleet.kueue.config
+    inputs = [name for name, change in excluded.transformations.items() if resource in change.outputs]
+    origin = "" if written else " (added by a LimitRange, a RuntimeClass or the kind's controller)"
+    if inputs and not written:
+        origin = f" (which the manager's resources.transformations make of {', '.join(sorted(inputs))})"
     hint = "" if excluded.known else ", unless the manager's settings exclude it"
     message = (
         f"requests {resource}{origin}, which ClusterQueue {queue.name} (LocalQueue {local}) does not cover: "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from trainshed.checks.kueue_common import elsewhere, managed_workloads, place_in
@@ -275,10 +276,14 @@ def _faults(workload: Workload, pod_set: PodSet) -> Iterator[tuple[str, str, str
         elif workload.parts_known and int(size) > count > 0:
             yield SLICE_SIZE, f"is {size}, more than the {count} pods of {pod_set.name}", f"write {count} or less"
     if SLICES in annotations:
-        yield from _slices_faults(annotations)
+        yield from _slices_faults(annotations, workload.unit_count(pod_set) if workload.parts_known else 0)
+    if annotations.get(PODSET_GROUP, "x").isdigit():
+        yield PODSET_GROUP, f'is "{annotations[PODSET_GROUP]}", a number: the webhook refuses it', "write a name"
+    elif PODSET_GROUP in annotations and (SLICE in annotations or SLICES in annotations):
+        yield PODSET_GROUP, "can't stand beside topology slices: the webhook refuses it", "keep one of the two"
 
 
-def _slices_faults(annotations: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+def _slices_faults(annotations: dict[str, str], count: int) -> Iterator[tuple[str, str, str]]:
     example = 'write a list such as [{"topology": "example.com/rack", "size": 8}]'
     if SLICE in annotations or SLICE_SIZE in annotations:
         yield SLICES, "can't stand beside the annotations of a single topology slice", "keep one of the two forms"
@@ -289,6 +294,18 @@ def _slices_faults(annotations: dict[str, str]) -> Iterator[tuple[str, str, str]
         return
     if not isinstance(levels, list) or not 1 <= len(levels) <= 3 or not all(isinstance(x, dict) for x in levels):
         yield SLICES, "is not a JSON list of one to three topology levels", example
+        return
+    sizes = [item.get("size") for item in levels]
+    if not all(isinstance(size, int) and not isinstance(size, bool) and size > 0 for size in sizes):
+        yield SLICES, "has a slice whose size is not a number from 1", example
+    elif any(outer % inner for outer, inner in pairwise(sizes)):
+        listed = ", ".join(map(str, sizes))
+        yield SLICES, f"has slices of {listed}: each size must divide the one before it", "write the widest level first"
+    elif 0 < count < sizes[0]:
+        yield SLICES, f"has a slice of {sizes[0]}, more than the {count} pods", f"write {count} or less"
+    names = [item.get("topology") for item in levels]
+    if len({str(name) for name in names}) < len(names):
+        yield SLICES, "names a topology level twice", "write each level once"
 
 
 def _group_faults(workload: Workload, name: str, members: list[PodSet]) -> Iterator[Issue]:

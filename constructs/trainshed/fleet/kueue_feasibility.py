@@ -257,8 +257,9 @@ class _Assigner:
                     continue
                 if name not in covered:
                     if not self.tree.config.ignore_undeclared:
+                        config = self.tree.config
                         found.uncovered.extend(
-                            (pod_set, name) for pod_set in part.pod_sets if pod_set.requests.get(name)
+                            (pod_set, name) for pod_set in part.pod_sets if requests_of(config, pod_set).get(name)
                         )
                     continue
                 asked[name] = asked.get(name, 0) + amount
