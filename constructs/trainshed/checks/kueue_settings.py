@@ -25,8 +25,15 @@ _FIELDS: Final[_Fields] = {
     "health": dict.fromkeys(("healthProbeBindAddress", "readinessEndpointName", "livenessEndpointName")),
     "pprofBindAddress": None,
     "leaderElection": dict.fromkeys(
-        ("leaderElect", "leaseDuration", "renewDeadline", "retryPeriod", "resourceLock", "resourceName")
-        + ("resourceNamespace",)
+        (
+            "leaderElect",
+            "leaseDuration",
+            "renewDeadline",
+            "retryPeriod",
+            "resourceLock",
+            "resourceName",
+            "resourceNamespace",
+        )
     ),
     "controller": dict.fromkeys(("groupKindConcurrency", "cacheSyncTimeout")),
     "clientConnection": dict.fromkeys(("qps", "burst")),
