@@ -91,6 +91,12 @@ VERDICTS: dict[str, Verdict] = {
         "right with kubectl, wrong in Git: Argo CD runs it again when the TTL has deleted it (argo-cd#8586)",
         "argocd-ttl-recreates",
     ),
+    "workloads/trainer/04-volcano-integration.yaml": _error(
+        "schema OK (runtime + TrainJob); needs Volcano",
+        "Trainer does not write schedulerName, and the sample neither: the PodGroup is there, the default scheduler "
+        "places the pods one by one",
+        "trainer-gang-scheduler-name",
+    ),
     "workloads/trainer/05-multi-step.yaml": _error(
         "schema OK; the TrainJob is refused by Trainer's webhook: no volumeMount called initializer",
         "the same; and TrainJob and runtime are in one wave, where Argo CD goes by name: the TrainJob is first",

@@ -33,6 +33,7 @@ MODULES: Final[tuple[str, ...]] = (
     "kai_placement",
     "kai_pod_groups",
     "kai_queues",
+    "kai_values",
     "kai_workloads",
     "kueue_accounting",
     "kueue_capacity",
@@ -96,6 +97,7 @@ MODULES: Final[tuple[str, ...]] = (
     "volcano_capacity",
     "volcano_config",
     "volcano_flows",
+    "volcano_gangs",
     "volcano_jobs",
     "volcano_plugins",
     "volcano_policies",
@@ -106,6 +108,7 @@ MODULES: Final[tuple[str, ...]] = (
     "yunikorn_amounts",
     "yunikorn_config",
     "yunikorn_gangs",
+    "yunikorn_ignored",
     "yunikorn_pods",
 )
 

@@ -51,8 +51,8 @@ _KEYS: Final[dict[str, _Key]] = {
     f"{_KAI}topology": _Key("KAI", _ANNOTATIONS, _ANY, "the topology is not asked for"),
     f"{_KAI}topology-required-placement": _Key("KAI", _ANNOTATIONS, _ANY, "the topology is not asked for"),
     f"{_KAI}topology-preferred-placement": _Key("KAI", _ANNOTATIONS, _ANY, "the topology is not asked for"),
-    "gpu-fraction": _Key("KAI", _ANNOTATIONS, _POD, "the pods get no share of a GPU"),
-    "gpu-memory": _Key("KAI", _ANNOTATIONS, _POD, "the pods get no share of a GPU"),
+    "gpu-fraction": _Key("KAI", ("annotations", "labels"), _POD, "the pods get no share of a GPU"),
+    "gpu-memory": _Key("KAI", ("annotations", "labels"), _POD, "the pods get no share of a GPU"),
     f"{_YUNIKORN}queue": _Key("YuniKorn", ("labels", "annotations"), _POD, "the pods are placed without it"),
     f"{_YUNIKORN}app-id": _Key(
         "YuniKorn", ("labels", "annotations"), _POD, "all such pods of the namespace become one application"

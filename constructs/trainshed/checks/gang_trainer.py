@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.access import Node, dig, mapping, text
+from trainshed.fleet.access import Node, dig, items, mapping, mappings, text
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
 
@@ -87,3 +87,102 @@ def gang_topology(fleet: Fleet) -> Iterator[Issue]:
         if isinstance(topology, dict) and hard and topology.get("highestTierAllowed") is None:
             message = "networkTopology without a tier means hard and highestTierAllowed 1"
             yield Issue(runtime, (*_POLICY, "volcano", "networkTopology"), message, "write highestTierAllowed")
+
+
+def _jobs(runtime: Document) -> Iterator[tuple[Path, Node]]:
+    """(path, replicated job) of a runtime."""
+    path: Path = ("spec", "template", "spec", "replicatedJobs")
+    for index, job in mappings(runtime.manifest, *path):
+        yield (*path, index), job
+
+
+@rule("trainer-gang-scheduler-name", severity="error", family=_FAMILY, targets=("trainer", "volcano"))
+def gang_scheduler_name(fleet: Fleet) -> Iterator[Issue]:
+    """A runtime's podGroupPolicy makes PodGroups, and the pods go to another scheduler.
+
+    Why: Trainer makes the PodGroup and marks the pods, but does not write schedulerName, and TrainJobs cannot set it.
+    The default scheduler then places the pods one by one, and the PodGroup waits for ever.
+    Fix: Write schedulerName in the pod template of each replicated job of the runtime.
+    Bad:
+        apiVersion: trainer.kubeflow.org/v1alpha1
+        kind: ClusterTrainingRuntime
+        metadata: {name: torch-gang}
+        spec:
+          podGroupPolicy: {volcano: {networkTopology: {mode: soft}}}
+          template:
+            spec:
+              replicatedJobs:
+              - {name: node, template: {spec: {template: {spec: {containers: [{name: node, image: t}]}}}}}
+    Good:
+        apiVersion: trainer.kubeflow.org/v1alpha1
+        kind: ClusterTrainingRuntime
+        metadata: {name: torch-gang}
+        spec:
+          podGroupPolicy: {volcano: {networkTopology: {mode: soft}}}
+          template:
+            spec:
+              replicatedJobs:
+              - name: node
+                template: {spec: {template: {spec: {schedulerName: volcano, containers: [{name: node, image: t}]}}}}
+    """
+    for runtime, _, sources in _runtimes(fleet):
+        if len(sources) != 1:
+            continue
+        (source,) = sources
+        for path, job in _jobs(runtime):
+            name = text(job, "template", "spec", "template", "spec", "schedulerName")
+            if name == "volcano" or (name and source != "volcano"):
+                continue
+            has = f'is "{name}"' if name else "is unset"
+            message = f'"{text(job, "name")}": schedulerName {has}, while podGroupPolicy makes a PodGroup for {source}'
+            wanted = "volcano" if source == "volcano" else "the one whose profile has Coscheduling"
+            where: Path = (*path, "template", "spec", "template", "spec", "schedulerName")
+            fix = f"write schedulerName: {wanted} in the pod template"
+            yield Issue(runtime, where, message, fix, None, (("the policy", runtime, _POLICY),))
+
+
+@rule("trainer-gang-waits-for-itself", severity="error", family=_FAMILY, targets=("trainer", "volcano"))
+def gang_waits_for_itself(fleet: Fleet) -> Iterator[Issue]:
+    """A runtime's gang counts pods that are made only after others of the gang have ended.
+
+    Why: The PodGroup's minMember counts the pods of all replicated jobs, initializers among them. The initializer is
+    not started before the gang is complete, and the trainers are not made before it has ended: nothing starts.
+    Fix: Leave podGroupPolicy out, or prepare the data elsewhere: in a claim, or in an init container of the trainer.
+    Bad:
+        apiVersion: trainer.kubeflow.org/v1alpha1
+        kind: ClusterTrainingRuntime
+        metadata: {name: torch-gang}
+        spec:
+          podGroupPolicy: {coscheduling: {scheduleTimeoutSeconds: 120}}
+          template:
+            spec:
+              replicatedJobs:
+              - name: dataset-initializer
+                template: {spec: {template: {spec: {schedulerName: gang, containers: [{name: a, image: t}]}}}}
+              - name: node
+                dependsOn: [{name: dataset-initializer, status: Complete}]
+                template: {spec: {template: {spec: {schedulerName: gang, containers: [{name: node, image: t}]}}}}
+    Good:
+        apiVersion: trainer.kubeflow.org/v1alpha1
+        kind: ClusterTrainingRuntime
+        metadata: {name: torch-gang}
+        spec:
+          podGroupPolicy: {coscheduling: {scheduleTimeoutSeconds: 120}}
+          template:
+            spec:
+              replicatedJobs:
+              - name: node
+                template: {spec: {template: {spec: {schedulerName: gang, containers: [{name: node, image: t}]}}}}
+    """
+    for runtime, _, _ in _runtimes(fleet):
+        for path, job in _jobs(runtime):
+            waits = [text(item, "name") for item in items(job, "dependsOn") if isinstance(item, dict)]
+            if waits:
+                message = (
+                    f'the gang counts the pods of "{waits[0]}" and of "{text(job, "name")}", and the latter start only '
+                    f"after the former (dependsOn): minMember is never reached"
+                )
+                fix = "leave podGroupPolicy out, or prepare the data before the run"
+                yield Issue(
+                    runtime, _POLICY, message, fix, None, (("what starts later", runtime, (*path, "dependsOn")),)
+                )

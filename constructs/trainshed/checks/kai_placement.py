@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from trainshed.checks.gang_common import KAI, listed, proposal
 from trainshed.checks.kai_common import placed
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.access import Node, mapping, mappings, text
+from trainshed.fleet.access import Node, dig, mapping, mappings, text
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workload import PodSet
@@ -52,10 +52,19 @@ def gpu_sharing(fleet: Fleet) -> Iterator[Issue]:
           annotations: {gpu-fraction: "0.5"}
         spec: {schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
     """
+    config = next(iter(fleet.of(("kai.scheduler", "Config"))), None)
+    off = config is not None and dig(config.manifest, "spec", "admission", "gpuSharing") is not True
     for workload in placed(fleet):
         for pod_set in workload.pod_sets:
             if pod_set.scheduler != KAI:
                 continue
+            shared = next((key for key in (_FRACTION, _MEMORY) if key in pod_set.annotations), "")
+            if shared and off and config is not None:
+                document, path = pod_set.at(("metadata", "annotations", shared))
+                message = f"{shared} asks for a part of a GPU, and Config {config.name} leaves gpuSharing off: refused"
+                fix = "write spec.admission.gpuSharing: true in the Config"
+                related = (("the Config", config, ("spec", "admission")),)
+                yield Issue(document, path, message, fix, None, related)
             for key, message, fix in _sharing(pod_set):
                 document, path = pod_set.at(("metadata", "annotations", key))
                 yield Issue(document, path, message, fix)

@@ -152,8 +152,9 @@ def queue_sums(fleet: Fleet) -> Iterator[Issue]:
     """Numbers of KAI queues contradict each other.
 
     Why: KAI accepts them all. A quota above the limit can't be used up; children's quotas above their parent's can't
-    all be kept, since a parent's fair share starts with its own quota.
-    Fix: Raise the parent's quota to the sum of its children's, and limits to the quota.
+    all be kept, since a parent's fair share starts with its own quota. With overQuotaWeight 0 a queue gets no share of
+    what is idle beyond its quota, though its limit lets it go further.
+    Fix: Raise the parent's quota to the sum of its children's, and limits to the quota; give a weight above 0.
     Bad:
         apiVersion: scheduling.run.ai/v2
         kind: Queue
@@ -184,6 +185,16 @@ def queue_sums(fleet: Fleet) -> Iterator[Issue]:
                     f"{in_units(resource, shares.limit)}"
                 )
                 yield Issue(queue.document, (*_ROOT, resource, "quota"), message, "raise the limit or lower the quota")
+            above = shares.quota >= 0 and (shares.limit == UNLIMITED or shares.limit > shares.quota)
+            rivals = [item for item in tree.children.get(queue.parent, []) if item.name != queue.name]
+            weighted = any(item.shares[resource].weight > 0 for item in rivals)
+            weight_at = (*_ROOT, resource, "overQuotaWeight")
+            if above and not shares.weight and weighted and queue.document.has(weight_at):
+                message = (
+                    f"{resource} overQuotaWeight is 0, though the limit is {in_units(resource, shares.limit)}: beyond "
+                    f"its quota of {in_units(resource, shares.quota)} the queue gets nothing while others ask"
+                )
+                yield Issue(queue.document, weight_at, message, "write a weight above 0, or a limit equal to the quota")
             yield from _children(queue, resource, tree.children.get(queue.name, []))
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
 
 _FAMILY: Final = "volcano scheduler"
+_FACTOR: Final = "overcommit-factor"
 _TOP: Final = ("actions", "tiers", "configurations", "metrics")
 _FIELDS: Final = ("name", "arguments", *SWITCHES)
 #: Arguments that plugins read, where all that a plugin reads are known; a trailing `.` begins a family of names.
@@ -77,6 +78,8 @@ def _actions(config: VolcanoConfig) -> Iterator[tuple[str, str]]:
         if action not in ACTIONS:
             fix = nearest(action, ACTIONS) or f"known are {listed(ACTIONS, 8)}"
             yield f'names the action "{action}", which does not exist: the whole file is refused', fix
+    if config.actions and "allocate" not in config.actions and all(action in ACTIONS for action in config.actions):
+        yield "leaves out the action allocate, without which no pod with requests is placed", "add allocate"
 
 
 def _plugins(config: VolcanoConfig) -> Iterator[tuple[str, str]]:
@@ -94,6 +97,7 @@ def _plugins(config: VolcanoConfig) -> Iterator[tuple[str, str]]:
             if known and not any(argument == item or (item[-1] == "." and argument.startswith(item)) for item in known):
                 fix = nearest(argument, known) or f"known are {listed(known)}"
                 yield f'gives plugin {plugin.name} the argument "{argument}", which it does not read', fix
+    yield from _overcommit(config)
     if "proportion" in names and "capacity" in names:
         yield "uses both proportion and capacity, which are alternatives", "keep one of them"
     proportions = {plugin.tier for plugin in config.plugins if plugin.name == "proportion"}
@@ -101,6 +105,17 @@ def _plugins(config: VolcanoConfig) -> Iterator[tuple[str, str]]:
         drf.name == "drf" and drf.on("enableHierarchy", False) and drf.tier in proportions for drf in config.plugins
     ):
         yield "uses drf with enableHierarchy beside proportion: the whole file is refused", "drop one of the two"
+
+
+def _overcommit(config: VolcanoConfig) -> Iterator[tuple[str, str]]:
+    plugin = config.plugin("overcommit")
+    written = plugin.arguments.get(_FACTOR) if plugin is not None else None
+    try:
+        factor = float(str(written)) if written is not None else 1.0
+    except ValueError:
+        factor = 0.0
+    if factor < 1:
+        yield f"sets {_FACTOR} to {written}, which is below 1 and replaced by 1.2", "write 1.0 or more"
 
 
 @rule("volcano-victims-unfiltered", severity="warning", family=_FAMILY, targets=("volcano",))

@@ -136,7 +136,7 @@ def hypernode_tree(fleet: Fleet) -> Iterator[Issue]:
     for name in nodes:
         circle = _circle(name, parents)
         if circle:
-            message = f"the HyperNodes contain each other: {' → '.join([*circle, circle[0]])}"
+            message = f"the HyperNodes contain each other, a cycle: {' → '.join([*circle, circle[0]])}"
             yield Issue(nodes[name], ("spec", "members"), message, "take one of them out of the other")
 
 
@@ -165,6 +165,9 @@ def _member(
         others = [other for other in nodes if other != node.name]
         if near_miss(name, others):
             yield Issue(node, path, f'there is no HyperNode "{name}"', nearest(name, others))
+        elif others:
+            message = f'there is no HyperNode "{name}" among the {len(nodes)} of the input, unless it is discovered'
+            yield Issue(node, path, message, f'add HyperNode "{name}", or drop the member', "warning")
         return
     if name in parents and parents[name][0] is not node:
         first = parents[name]

@@ -47,6 +47,7 @@ _KEYS: Final[dict[str, tuple[str, ...]]] = {
     "childtemplate": ("maxapplications", "properties", "resources"),
 }
 _RULES: Final = ("provided", "user", "fixed", "tag", "recovery", "test")
+_NODE_SORTS: Final = ("fair", "binpacking")
 _VALUES: Final = {
     "application.sort.policy": ("fifo", "fair", "stateaware"),
     "application.sort.priority": ("enabled", "disabled"),
@@ -108,8 +109,30 @@ def _structure(config: YuniKornConfig) -> Iterator[Told]:
         yield from _keys("partition", name, partition)
         yield from _placement(partition)
         yield from _limits(f"partition {name}", partition)
+        yield from _node_sort(partition)
+    yield from _fixed(config)
     for queue in config.queues.values():
         yield from _queue(queue)
+
+
+def _node_sort(partition: Node) -> Iterator[Told]:
+    policy = mapping(partition, "nodesortpolicy")
+    kind = text(policy, "type")
+    if kind and kind.lower() not in _NODE_SORTS:
+        fix = nearest(kind, _NODE_SORTS) or f"write one of {listed(_NODE_SORTS)}"
+        yield f'has the nodesortpolicy "{kind}", which does not exist', fix
+    for name, weight in mapping(policy, "resourceweights").items():
+        if isinstance(weight, int | float) and weight < 0:
+            yield f"has the negative resourceweight {weight} of {name}", "write 0 or more"
+
+
+def _fixed(config: YuniKornConfig) -> Iterator[Told]:
+    for item in config.rules:
+        name = text(item, "value")
+        fixed = text(item, "name").lower() == "fixed" and item.get("create") is not True
+        if fixed and name and not mapping(item, "parent") and config.queues and config.find(name) is None:
+            fix = nearest(name, config.leaves) or "name an existing queue, or write create: true"
+            yield f'has the placement rule "fixed" for queue "{name}", which does not exist', fix
 
 
 def _keys(kind: str, name: str, node: Node) -> Iterator[Told]:
@@ -151,7 +174,7 @@ def _queue(queue: YuniKornQueue) -> Iterator[Told]:
 
 def _properties(queue: YuniKornQueue) -> Iterator[Told]:
     for name, value in mapping(queue.node, "properties").items():
-        known = _VALUES.get(name)
+        known = _VALUES.get(str(name))
         if known and isinstance(value, str) and value.lower() not in known:
             fix = nearest(value, known) or f"write one of {listed(known)}"
             yield f'sets {name} to "{value}" in queue {queue.path}, which has no meaning', fix
@@ -175,13 +198,27 @@ def _placement(partition: Node) -> Iterator[Told]:
 
 
 def _limits(where: str, node: Node) -> Iterator[Told]:
+    seen: dict[str, list[str]] = {"user": [], "group": []}
     for _, limit in mappings(node, "limits"):
         yield from _keys("limit", where, limit)
         users, groups = items(limit, "users"), items(limit, "groups")
         if not users and not groups:
             yield f"has a limit of {where} without users and groups", "name users or groups"
         for kind, names in (("user", users), ("group", groups)):
-            if "*" in names[:-1]:
-                yield f'has "*" before other {kind}s in a limit of {where}', 'put "*" last'
+            yield from _named(where, kind, names, seen[kind])
         if not limit.get("maxapplications") and not mapping(limit, "maxresources"):
             yield f"has a limit of {where} that limits nothing", "set maxapplications or maxresources"
+
+
+def _named(where: str, kind: str, names: list[object], seen: list[str]) -> Iterator[Told]:
+    """The names of one limit; `seen` holds those of the limits of the list before it, and takes these."""
+    for name in names:
+        if not isinstance(name, str):
+            continue
+        if name in seen:
+            yield f'names {kind} "{name}" in two limits of {where}', "keep one of them"
+        elif "*" in seen:
+            yield f'has "*" before other {kind}s in the limits of {where}', 'put "*" last'
+        elif kind == "group" and name == "*" and not seen:
+            yield f'has the group "*" alone in the limits of {where}', "name a group in a limit before it"
+        seen.append(name)

@@ -175,9 +175,8 @@ def _sizes(workload: Workload, name: str, members: list[PodSet]) -> Iterator[Iss
                 f'pods of task group "{name}" request {pod_set.requests[resource]} {resource}, more than the '
                 f"{offered[resource]} of its minResource: they do not fit into their placeholders"
             )
-            yield Issue(
-                *place(defining, TASK_GROUPS), message, f"write what one pod requests: {pod_set.requests[resource]}"
-            )
+            fix = f"write what one pod requests: {pod_set.requests[resource]}"
+            yield Issue(*place(defining, TASK_GROUPS), message, fix, "error")
             return
 
 

@@ -23,7 +23,7 @@ QUEUE: Final = "yunikorn.apache.org/queue"
 APP_ID: Final = "yunikorn.apache.org/app-id"
 #: In the order in which they are looked up (k8shim v1.9.0, `pkg/common/utils`); the first that is there counts.
 _QUEUES: Final = (("labels", QUEUE), ("annotations", QUEUE), ("labels", "queue"))
-_APPLICATIONS: Final = (
+APPLICATIONS: Final = (
     ("labels", APP_ID),
     ("annotations", APP_ID),
     ("labels", "applicationId"),
@@ -87,7 +87,7 @@ def metadata_conflict(fleet: Fleet) -> Iterator[Issue]:
         spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
     """
     for _, pod_set in pods(fleet):
-        for what, order in (("queue", _QUEUES), ("application", _APPLICATIONS)):
+        for what, order in (("queue", _QUEUES), ("application", APPLICATIONS)):
             found = values(pod_set, order)
             for field, key, value in found[1:]:
                 first = found[0]
@@ -205,7 +205,7 @@ def application_differs(fleet: Fleet) -> Iterator[Issue]:
     """
     for workload in fleet.gang_marks.yunikorn_workloads:
         members = [item for item in workload.pod_sets if for_yunikorn(item) and TASK_GROUP in item.annotations]
-        for what, order in (("application", _APPLICATIONS), ("queue", _QUEUES)):
+        for what, order in (("application", APPLICATIONS), ("queue", _QUEUES)):
             named = [(item, values(item, order)) for item in members]
             known = [(item, found[0]) for item, found in named if found]
             for pod_set, (field, key, value) in known[1:]:

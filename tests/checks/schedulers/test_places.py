@@ -34,7 +34,6 @@ def job(own: str = "", template: str = "", scheduler: str = "volcano", outer: st
         ("kai-scheduler", "", "annotations: {kai.scheduler/preemptibility: non-preemptible}"),
         ("kai-scheduler", "annotations: {kai.scheduler/batch-min-member: '2'}", ""),
         ("kai-scheduler", "", "labels: {kai.scheduler/topology: net}"),
-        ("kai-scheduler", "labels: {gpu-fraction: '0.5'}", ""),
         ("kai-scheduler", "", "annotations: {gpu-fraction: '0.5'}"),
         ("yunikorn", "", "labels: {yunikorn.apache.org/queue: root.research}"),
         ("yunikorn", "labels: {yunikorn.apache.org/task-group-name: w}", ""),

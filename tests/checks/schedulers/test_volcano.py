@@ -343,3 +343,55 @@ class TestRuns:
         (found,) = findings(vcjob("plugins: {mpi: [--master=node]}"), infos=True)
         assert found.code == "volcano-defaults-unwritten"
         assert "the plugin ssh" in found.message
+
+
+class TestNativeGangs:
+    @pytest.mark.parametrize(
+        ("kind", "pods", "size", "bad"),
+        [
+            ("Job", 2, "3", True),
+            ("Job", 2, "2", False),
+            ("Job", 2, "two", True),
+            ("JobSet", 2, "3", True),
+            ("JobSet", 2, "2", False),
+            ("Deployment", 2, "3", True),
+            ("Deployment", 2, "1", False),
+        ],
+    )
+    def test_group_min_member(self, kind: str, pods: int, size: str, bad: bool) -> None:
+        mark = f'annotations: {{scheduling.volcano.sh/group-min-member: "{size}"}}'
+        spec = POD.replace("{restart", "{schedulerName: volcano, restart")
+        job = f"{{parallelism: {pods}, completions: {pods}, template: {{spec: {spec}}}}}"
+        texts = {
+            "Job": f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: a, namespace: a, {mark}}}\nspec: {job}\n",
+            "JobSet": "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a, namespace: a}\nspec:\n"
+            f"  replicatedJobs: [{{name: w, replicas: 3, template: {{metadata: {{{mark}}}, spec: {job}}}}}]\n",
+            "Deployment": f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: a, namespace: a, {mark}}}\n"
+            f"spec: {{replicas: {pods}, template: {{spec: {spec.replace('restartPolicy: Never, ', '')}}}}}\n",
+        }
+        assert ("volcano-group-min-member" in codes(texts[kind])) == bad
+
+    def test_a_share_that_nobody_gives_back(self) -> None:
+        share = "{nvidia.com/gpu: 8}"
+        code = "volcano-deserved-not-recovered"
+        owed, kept = volcano_queue("a", reclaimable="false", deserved=share), volcano_queue("b", reclaimable="false")
+        assert code in codes(owed, kept)
+        assert code not in codes(owed, kept.replace("false", "true"))
+        assert code not in codes(owed)
+        assert code not in codes(volcano_queue("a", reclaimable="false"), kept)
+
+    @pytest.mark.parametrize(("factor", "bad"), [("0.8", True), ("1.5", False), ("many", True)])
+    def test_an_overcommit_factor_below_one(self, factor: str, bad: bool) -> None:
+        conf = volcano_conf("enqueue, allocate", f"[{{name: overcommit, arguments: {{overcommit-factor: {factor}}}}}]")
+        assert codes(conf) == ["volcano-config-invalid"] * bad
+
+    def test_actions_without_allocate(self) -> None:
+        assert codes(volcano_conf("enqueue, backfill", "[{name: priority}]")) == ["volcano-config-invalid"]
+
+    def test_a_hyper_node_that_is_not_there(self) -> None:
+        head = "apiVersion: topology.volcano.sh/v1alpha1\nkind: HyperNode\nmetadata: {name: %s}\n"
+        head += "spec: {tier: %s, members: "
+        leaf = head % ("rack", 1) + "[{type: Node, selector: {exactMatch: {name: n1}}}]}\n"
+        top = head % ("spine", 2) + "[{type: HyperNode, selector: {exactMatch: {name: %s}}}]}\n"
+        assert codes(leaf, top % "rack") == []
+        assert codes(leaf, top % "other") == ["volcano-hypernode-tree"]

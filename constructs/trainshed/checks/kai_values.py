@@ -1,0 +1,167 @@
+"""Values that KAI reads from queues, labels and annotations, and ignores when it can't."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from trainshed.checks.rule import Issue, rule
+from trainshed.faults import nearest
+from trainshed.fleet.access import dig
+from trainshed.fleet.kai_tree import GROUP
+from trainshed.fleet.paths import Path
+from trainshed.fleet.workload import PodSet, Workload
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
+
+_FAMILY: Final = "kai placement"
+_PREEMPTIBILITY: Final = "kai.scheduler/preemptibility"
+_CLASSES: Final = ("preemptible", "non-preemptible", "semi-preemptible")
+_TOPOLOGY: Final = "kai.scheduler/topology"
+_SEGMENT: Final = "kai.scheduler/segment-size"
+_PLACEMENTS: Final = (
+    "kai.scheduler/segment-topology-required-placement",
+    "kai.scheduler/segment-topology-preferred-placement",
+)
+_DURATION: Final = re.compile(r"0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+")
+_RUNTIMES: Final = ("preemptMinRuntime", "reclaimMinRuntime")
+_DELAYS: Final = ("kai.scheduler/preemption-delay", "kai.scheduler/staleness-grace-period")
+
+
+@rule("kai-preemptibility-value", severity="warning", family=_FAMILY, targets=("kai",))
+def preemptibility_value(fleet: Fleet) -> Iterator[Issue]:
+    """The label `kai.scheduler/preemptibility` has a value that KAI does not know.
+
+    Why: KAI then goes by the priority: below 100 the pods may be evicted, whatever was meant.
+    Fix: Write `preemptible` or `non-preemptible`.
+    Bad:
+        apiVersion: v1
+        kind: Pod
+        metadata:
+          name: probe
+          namespace: team-a
+          labels: {kai.scheduler/queue: research, kai.scheduler/preemptibility: "no"}
+        spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: a, image: t}]}
+    Good:
+        apiVersion: v1
+        kind: Pod
+        metadata:
+          name: probe
+          namespace: team-a
+          labels: {kai.scheduler/queue: research, kai.scheduler/preemptibility: non-preemptible}
+        spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: a, image: t}]}
+    """
+    for workload in fleet.gang_marks.kai:
+        written = workload.labels.get(_PREEMPTIBILITY)
+        if written is not None and written not in _CLASSES:
+            path: Path = (*workload.labels_path, _PREEMPTIBILITY)
+            message = f'preemptibility is "{written}", which KAI does not know: the priority decides instead'
+            fix = nearest(written, _CLASSES) or "write preemptible or non-preemptible"
+            yield Issue(workload.document, path, message, fix)
+
+
+@rule("kai-duration", severity="error", family="kai queues", targets=("kai",))
+def duration(fleet: Fleet) -> Iterator[Issue]:
+    """A time that KAI reads is no duration.
+
+    Why: `preemptMinRuntime`, `reclaimMinRuntime` and the annotations `preemption-delay` and `staleness-grace-period`
+    are Go durations; one that can't be read counts as not written.
+    Fix: Write one such as `30m` or `1h30m`.
+    Bad:
+        apiVersion: scheduling.run.ai/v2
+        kind: Queue
+        metadata: {name: research}
+        spec:
+          preemptMinRuntime: 30 minutes
+          resources:
+            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
+            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
+            gpu: {quota: -1, limit: -1, overQuotaWeight: 1}
+    Good:
+        apiVersion: scheduling.run.ai/v2
+        kind: Queue
+        metadata: {name: research}
+        spec:
+          preemptMinRuntime: 30m
+          resources:
+            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
+            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
+            gpu: {quota: -1, limit: -1, overQuotaWeight: 1}
+    """
+    for queue in fleet.of((GROUP, "Queue")):
+        for field in _RUNTIMES:
+            written = dig(queue.manifest, "spec", field)
+            if isinstance(written, str) and not _DURATION.fullmatch(written):
+                message = f'{field} is "{written[:40]}", which is no duration'
+                yield Issue(queue, ("spec", field), message, 'write one with a unit, such as "30m"')
+    for workload in fleet.gang_marks.kai:
+        for key in _DELAYS:
+            delay = workload.annotations.get(key)
+            if delay is not None and not _DURATION.fullmatch(delay):
+                message = f'{key} is "{delay[:40]}", which is no duration'
+                fix = 'write one with a unit, such as "30m"'
+                yield Issue(workload.document, (*workload.annotations_path, key), message, fix)
+
+
+@rule("kai-segments", severity="error", family=_FAMILY, targets=("kai",))
+def segments(fleet: Fleet) -> Iterator[Issue]:
+    """`kai.scheduler/segment-size` has a wrong size, lacks what it needs, or is on a kind that has no segments.
+
+    Why: Segments are for the workers of a LeaderWorkerSet and of a PyTorchJob. The size must be 2 or more and not above
+    the pods of the group, or KAI makes no PodGroup at all; without `kai.scheduler/topology` and a
+    `segment-topology-…-placement`, and on every other kind, the annotation is ignored.
+    Fix: Write a size from 2 to the number of workers, with the topology and a placement beside it.
+    Bad:
+        apiVersion: leaderworkerset.x-k8s.io/v1
+        kind: LeaderWorkerSet
+        metadata: {name: serve, namespace: team-a, labels: {kai.scheduler/queue: research}}
+        spec:
+          leaderWorkerTemplate:
+            size: 4
+            workerTemplate:
+              metadata:
+                annotations:
+                  kai.scheduler/topology: net
+                  kai.scheduler/segment-size: "8"
+                  kai.scheduler/segment-topology-required-placement: example.com/rack
+              spec: {schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
+    Good:
+        apiVersion: leaderworkerset.x-k8s.io/v1
+        kind: LeaderWorkerSet
+        metadata: {name: serve, namespace: team-a, labels: {kai.scheduler/queue: research}}
+        spec:
+          leaderWorkerTemplate:
+            size: 4
+            workerTemplate:
+              metadata:
+                annotations:
+                  kai.scheduler/topology: net
+                  kai.scheduler/segment-size: "2"
+                  kai.scheduler/segment-topology-required-placement: example.com/rack
+              spec: {schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
+    """
+    for workload in fleet.gang_marks.kai:
+        for pod_set in workload.pod_sets:
+            written = pod_set.annotations.get(_SEGMENT)
+            if written is not None:
+                document, path = pod_set.at(("metadata", "annotations", _SEGMENT))
+                for message, fix, ignored in _segment_faults(workload, pod_set, written):
+                    yield Issue(document, path, message, fix, "warning" if ignored else None)
+
+
+def _segment_faults(workload: Workload, pod_set: PodSet, written: str) -> Iterator[tuple[str, str, bool]]:
+    if workload.kind not in ("LeaderWorkerSet", "PyTorchJob"):
+        message = f"segment-size is ignored on a {workload.kind}: KAI has segments for LeaderWorkerSet and PyTorchJob"
+        yield message, "leave it out, or use topology placements", True
+        return
+    count = workload.unit_count(pod_set)
+    size = int(written) if written.isascii() and written.isdigit() and len(written) < 10 else 0
+    if size < 2 or size > count > 0:
+        message = f'segment-size is "{written[:20]}", and must be from 2 to the {count} pods of the group'
+        yield message, f"write a number from 2 to {count}", False
+    if _TOPOLOGY not in (*pod_set.annotations, *workload.annotations):
+        yield f"segment-size is ignored without {_TOPOLOGY}", f"add {_TOPOLOGY}", True
+    elif not any(key in pod_set.annotations for key in _PLACEMENTS):
+        yield f"segment-size needs {_PLACEMENTS[0]} or the preferred one", "add one of them", False
