@@ -13,6 +13,8 @@ spared them the building that Trainshed is timed with.) In the others' favour:
   (`FILE_PER_RESOURCE` goes through the whole app again for each chart.) A chart is a namespace: fewer charts would lose
   objects, since cdk8s names files by kind and name alone (cdk8s#2821).
 - They check nothing: no bounds, no capacity of the pool, no duplicates. They compare no files and remove no stale ones.
+  What Trainshed does besides, judging the whole with every rule of `trainshed check` before it is written, has a row of
+  its own ("trainshed, checked", which is what `app.synth()` does); the bars are for the row that does what others do.
 - Sync waves and options are literals on their sides.
 
 A run is a fresh process, timed from start to exit with start-up included. Runs of the sides take turns, and the best

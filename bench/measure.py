@@ -28,10 +28,12 @@ class Side:
     command: tuple[str, ...]
 
 
-TRAINSHED: Final = Side("trainshed", (sys.executable, str(_HERE / "sides" / "trainshed_side.py")))
+_OURS: Final = (sys.executable, str(_HERE / "sides" / "trainshed_side.py"))
+TRAINSHED: Final = Side("trainshed", (*_OURS, "render"))
+CHECKED: Final = Side("trainshed, checked", (*_OURS, "synth"))
 PLAIN_PYTHON: Final = Side("cdk8s Python", (sys.executable, str(_HERE / "sides" / "cdk8s_side.py")))
 TYPESCRIPT: Final = Side("cdk8s TypeScript", (str(NODE), str(_HERE / "sides" / "cdk8s_side.js")))
-SIDES: Final = (TRAINSHED, PLAIN_PYTHON, TYPESCRIPT)
+SIDES: Final = (TRAINSHED, CHECKED, PLAIN_PYTHON, TYPESCRIPT)
 
 
 @dataclass

@@ -1,8 +1,11 @@
 """Trainshed: the tenants of `trainshed_side.py`, each with one training run; what `bench.check` judges."""
 
+import os
 import sys
+from pathlib import Path
 
 from trainshed.gitops import App, Cluster
+from trainshed.gitops.tree import write_tree
 from trainshed.tenancy import Cohort, NodePool, Tenant, nodes
 from trainshed.training import IndexedJob, JobSet, Training, TrainJob
 
@@ -47,4 +50,4 @@ class Bench(Cluster):
 
 app = App()
 Bench(app, int(sys.argv[1]))
-app.synth()
+write_tree(Path(os.environ["CDK8S_OUTDIR"]), app.files())

@@ -1,8 +1,11 @@
-"""Trainshed: a stack of N tenants, rendered and published as `trainshed synth` does."""
+"""Trainshed: a stack of N tenants, `render`ed and written as the other sides do it, or `synth`esized: judged, too."""
 
+import os
 import sys
+from pathlib import Path
 
 from trainshed.gitops import App, Cluster
+from trainshed.gitops.tree import write_tree
 from trainshed.tenancy import Cohort, NodePool, Tenant, nodes
 
 
@@ -34,5 +37,8 @@ class Bench(Cluster):
 
 
 app = App()
-Bench(app, int(sys.argv[1]))
-app.synth()
+Bench(app, int(sys.argv[2]))
+if sys.argv[1] == "synth":
+    app.synth()
+else:
+    write_tree(Path(os.environ["CDK8S_OUTDIR"]), app.files())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -28,34 +27,27 @@ def main() -> None:
 
 @main.command()
 @click.option("--verify", is_flag=True, help="Write nothing; exit 1 and list the files when dist/ is stale.")
-@click.option("--no-check", is_flag=True, help="Do not judge dist/ as `trainshed check` does.")
+@click.option("--no-check", is_flag=True, help="Do not judge what is rendered as `trainshed check` does.")
 def synth(verify: bool, no_check: bool) -> None:
-    """Render the stacks into dist/, say what changed, and check the result.
+    """Render the stacks, check the result, write it into dist/, and say what changed.
 
-    Runs the app that cdk8s.yaml names. When that fails, dist/ stays as it was. Errors that the check finds are told
-    after writing, and exit 1.
+    Runs the app that cdk8s.yaml names, in a process of its own. When that fails, or the check finds an error, dist/
+    stays as it was, and the exit code is 1.
     """
-    from trainshed.gitops import faults_reported
-    from trainshed.gitops.run_app import CannotRun, read_config, render_app
-    from trainshed.gitops.tree import compare_tree, write_tree
+    from trainshed.checks.options import CannotCheck
+    from trainshed.gitops.app_config import CannotRun
+    from trainshed.synthesis import Synthesis
 
-    folder = Path.cwd()
     try:
-        config = read_config(folder)
-    except CannotRun as error:
+        made = Synthesis(Path.cwd(), verify=verify, check=not no_check).run()
+    except (CannotRun, CannotCheck) as error:
         _stop(str(error))
-    with faults_reported():
-        files = render_app(folder, config)
-        changes = compare_tree(config.dist, files) if verify else write_tree(config.dist, files)
-    if verify:
-        _show(changes, config.dist.name, _DIFFERENCES, sys.maxsize)
-    else:
-        _show(changes, config.dist.name, _CHANGES, _ROWS_SHOWN)
-    if verify and changes:
-        click.echo(f"error: {config.dist.name}/ is stale; run `trainshed synth` and commit what it writes", err=True)
+    if made.changes is not None:
+        words, limit = (_DIFFERENCES, sys.maxsize) if verify else (_CHANGES, _ROWS_SHOWN)
+        _show(made.changes, made.dist, words, limit)
+    click.echo(made.told, err=True, nl=False)
+    if made.failed:
         sys.exit(1)
-    if not no_check:
-        _check_dist(config.dist)
 
 
 @main.command()
@@ -126,21 +118,6 @@ def explain(code: str | None) -> None:
         click.echo(run_explain(code))
     except CannotCheck as error:
         _stop(str(error))
-
-
-def _check_dist(dist: Path) -> None:
-    """Tells what is wrong with what was rendered; exit 1 for errors."""
-    from trainshed.checks.command import report_on
-    from trainshed.checks.options import CannotCheck
-
-    try:
-        text, code = report_on(os.path.relpath(dist))
-    except CannotCheck as error:
-        _stop(str(error))
-    if text:
-        click.echo(text, err=True, nl=False)
-    if code:
-        sys.exit(code)
 
 
 #: How the lists of `Changes` are called where they were made, and where they were only found.

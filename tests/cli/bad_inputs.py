@@ -113,6 +113,8 @@ BAD: dict[str, Files] = {
         "stacks/lab.py": stack(),
         "stacks/__main__.py": MAIN.replace("    app.synth()\n", "    raise SystemExit\n"),
     },
+    "a stack that ends the process": body("import sys", "sys.exit(3)"),
+    "a stack that ends the process without a word": body("import os", "os._exit(0)"),
     "a tenant file with a tab": tenant("name: low\nguarantee:\n\th100: {nodes: 1}\n"),
     "a tenant file with a duplicate key": tenant(
         "name: low\nnamespaces: [a]\nguarantee:\n  h100: {nodes: 1}\nnamespaces: [b]\n"

@@ -167,7 +167,9 @@ def test_an_app_may_end_with_sys_exit(tmp_path: Path) -> None:
     repository.write({"stacks/__main__.py": f"{MAIN}\nraise SystemExit('no luck')\n", "stacks/lab.py": stack()})
     before = repository.state()
     ran = repository.trainshed("synth")
-    assert (ran.returncode, ran.stderr) == (1, "no luck\n")
+    assert ran.returncode == 1
+    told = "sys.exit('no luck') ended the app; raise an exception that says why"
+    assert ran.stderr == f"error: stacks/__main__.py:11:1: {told}\n1 error; dist/ is as it was\n"
     assert repository.state() == before
 
 

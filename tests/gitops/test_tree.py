@@ -5,6 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import signal
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainshed.faults import Faults
+from trainshed.gitops.lock import locked
 from trainshed.gitops.tree import Changes, compare_tree, write_tree
 from trainshed.gitops.tree_swap import STAGING
 
@@ -246,7 +250,8 @@ def test_a_refused_step_leaves_everything_as_it_was(
         write_tree(root, BEFORE)
     before = state(tmp_path)
     failed = 0
-    for at in range(1, 100):
+    first = 2 if call == "open" else 1  # the first one is for the lock, without which all goes on
+    for at in range(first, 100):
         with monkeypatch.context() as patched:
             Refusing(patched, call, at, code)
             told = refusal(root)
@@ -331,3 +336,47 @@ def test_any_tree_becomes_any_other(one: dict[str, str], other: dict[str, str]) 
         assert all(before[path] == after[path] for path in told.unchanged)
         assert {*told.changed, *told.unchanged} == one.keys() & other.keys()
         assert not write_tree(root, other)
+
+
+def test_writers_take_turns(root: Path) -> None:
+    """Two at once would clear away each other's staging folder."""
+    written: list[int] = []
+
+    def write(number: int) -> None:
+        write_tree(root, {f"{one}.yaml": f"{MARK}{number}" for one in range(30)})
+        written.append(number)
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    with locked(root):
+        for writer in writers:
+            writer.start()
+        time.sleep(0.1)
+        assert written == []
+    for writer in writers:
+        writer.join()
+    assert sorted(written) == list(range(8))
+    assert set(held(root).values()) == {f"{MARK}{written[-1]}"}
+
+
+def test_readers_wait_for_a_writer_only(root: Path) -> None:
+    with locked(root, shared=True):
+        assert compare_tree(root, {"a.yaml": f"{MARK}1"}).added == ["a.yaml"]
+
+
+def test_a_second_interrupt_waits_until_everything_is_back(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_tree(root, BEFORE)
+    before = state(root)
+    real = os.rename
+    uses = 0
+
+    def interrupted(old: str, new: str) -> None:
+        nonlocal uses
+        uses += 1
+        if uses > 2:  # once on the way there, and on every step of the way back
+            os.kill(os.getpid(), signal.SIGINT)
+        real(old, new)
+
+    monkeypatch.setattr(os, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_tree(root, AFTER)
+    assert state(root) == before

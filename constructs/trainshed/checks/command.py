@@ -6,14 +6,12 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib import import_module
 from itertools import groupby
 from typing import Final
 
 from trainshed.checks.config import known_codes, parse_target, read_config
 from trainshed.checks.engine import Report, check
-from trainshed.checks.nothing import NOTHING
 from trainshed.checks.options import CannotCheck, Options
 from trainshed.fleet.finding import Severity
 
@@ -56,16 +54,6 @@ def run_check(
     progress.done()
     _write(render(report, output, colour=_has_colours()))
     return report.exit_code
-
-
-def report_on(path: str) -> tuple[str, int]:
-    """What is to be told about rendered manifests, with the repository's settings: a text, empty when there is neither
-    an error nor a warning, and the exit code. That there are none is no fault. Raises CannotCheck."""
-    options = read_config(None).options
-    if options.severity == "info":
-        options = replace(options, severity="warning")
-    report = check([path], replace(options, ignore=(*options.ignore, NOTHING)))
-    return (render(report, "text", colour=sys.stderr.isatty()) if report.findings else ""), report.exit_code
 
 
 def render(report: Report, output: str, *, colour: bool = False) -> str:

@@ -7,10 +7,10 @@ import os
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import BinaryIO
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO
 
 from trainshed.checks import all_rules, schema_core
 from trainshed.checks.allow import Allowances
@@ -28,7 +28,8 @@ from trainshed.fleet.document import Document, Identity
 from trainshed.fleet.finding import Finding
 from trainshed.fleet.fleet import Fleet
 from trainshed.fleet.kueue_v1beta1 import as_v1beta2
-from trainshed.fleet.reading import Reading, read
+from trainshed.fleet.reading import Reading, read, read_rendered
+from trainshed.fleet.source import Source
 
 
 @dataclass
@@ -61,14 +62,27 @@ def check(
 
     Never raises on what the input contains. Raises CannotCheck when the options or the baseline cannot be used.
     """
-    all_rules.load()
-    custom = CustomKinds(_definitions(options.crds))
-    if options.target.kubernetes not in (releases := schema_core.releases()):
-        raise CannotCheck(f"there are no schemas of Kubernetes {options.target.kubernetes}, only {', '.join(releases)}")
+    custom = _ready(options)
     with _collector_off():
         before = read_baseline(baseline, paths) if baseline is not None else None
         reading = read(paths, stdin, on_source=on_source)
         return _Run(paths, options, reading, custom, before).report()
+
+
+def check_rendered(items: Iterable[tuple[Source, dict[str, Any]]], options: Options) -> Report:
+    """As `check`, of what our own writer has rendered and nobody has written to a disk yet. Nothing is no fault."""
+    options = replace(options, ignore=(*options.ignore, NOTHING))
+    custom = _ready(options)
+    with _collector_off():
+        return _Run(("",), options, read_rendered(items), custom, None).report()
+
+
+def _ready(options: Options) -> CustomKinds:
+    all_rules.load()
+    custom = CustomKinds(_definitions(options.crds))
+    if options.target.kubernetes not in (releases := schema_core.releases()):
+        raise CannotCheck(f"there are no schemas of Kubernetes {options.target.kubernetes}, only {', '.join(releases)}")
+    return custom
 
 
 @contextmanager

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import yaml
 
@@ -83,6 +83,18 @@ def read(
     return Reading(reader.objects, findings, reader.counts, kept)
 
 
+def read_rendered(items: Iterable[tuple[Source, dict[str, Any]]]) -> Reading:
+    """As `read`, of texts whose one object is known already: our own writer's, which is certain to read back equal."""
+    reader = _Reader(Limits())
+    kept: dict[str, Source] = {}
+    with _collector_paused():
+        for source, manifest in items:
+            kept[source.file] = source
+            reader.take(source, manifest)
+    reader.objects.mark_patches()
+    return Reading(reader.objects, sorted(reader.findings + reader.objects.findings), reader.counts, kept)
+
+
 @contextmanager
 def _collector_paused() -> Iterator[None]:
     """Node graphs hold no cycles, and walking them again and again makes large files four times as slow."""
@@ -120,6 +132,16 @@ class _Reader:
         if (len(self.findings), len(self.objects.documents), after) == (findings, documents, before):
             message = "the file holds no object, only comments or nothing"
             self.findings.append(Finding("yaml-empty-document", "info", message, "remove it", place=Place(source.file)))
+        self._leftovers(source, self.objects.documents[documents:])
+
+    def take(self, source: Source, manifest: dict[str, Any]) -> None:
+        """Adds the object that `source` holds."""
+        self.counts.files += 1
+        if ARGOCD_SKIP in source.text:
+            self._skipped_by_argocd(source, source.text.index(ARGOCD_SKIP))
+            return
+        documents = len(self.objects.documents)
+        self.objects.add(manifest, Extent(source, 0, len(source.text)))
         self._leftovers(source, self.objects.documents[documents:])
 
     def _give_up(self, source: Source, offset: int, findings: bool) -> None:

@@ -21,7 +21,7 @@ from trainshed.gitops.application import Rendered
 from trainshed.gitops.cluster import Cluster
 from trainshed.gitops.failures import faults_from_exception
 from trainshed.gitops.layout import file_name, identity
-from trainshed.gitops.publish import publish
+from trainshed.gitops.publish import File, publish, texts_of
 from trainshed.gitops.yaml_text import GENERATED, to_yaml
 
 
@@ -75,11 +75,15 @@ class App(cdk8s.App):
                     self.warnings.extend(half.warnings)
                 del self.clusters[made:]
 
-    @_collector_off()
     def files(self) -> dict[str, str]:
         """Path below `dist/` → text, for all clusters. Raises Faults with every mistake of all of them."""
+        return texts_of(self.rendered())
+
+    @_collector_off()
+    def rendered(self) -> dict[str, File]:
+        """As `files()`, each with its manifest and the place in the stacks where that was made."""
         faults = list(self.faults)
-        files: dict[str, str] = {}
+        files: dict[str, File] = {}
         for cluster in self.clusters:
             self.warnings.extend(cluster.warnings)
             try:
@@ -92,7 +96,7 @@ class App(cdk8s.App):
                     path = f"{cluster.id}/{name}/{file_name(item.manifest)}"
                     if path in files:
                         faults.append(_twin(path, item))
-                    files[path] = to_yaml(item.manifest, header(item.path))
+                    files[path] = File(to_yaml(item.manifest, header(item.path)), item.manifest, item.place)
         if not files and not faults:
             faults.append(Fault("the stacks render nothing", fix="make at least one component in a cluster"))
         if faults:
@@ -101,12 +105,12 @@ class App(cdk8s.App):
 
     @jsii.member(jsii_name="synth")
     def synth(self) -> None:
-        """Renders all clusters and publishes them to `dist/`. Raises Faults, having written nothing.
+        """Renders all clusters, judges the whole as `trainshed check` does, and publishes it to `dist/`.
 
-        Warnings go to stderr, a line each.
+        Raises Faults, having written nothing. Warnings go to stderr.
         """
         try:
-            files = self.files()
+            files = self.rendered()
         finally:
             for warning in self.warnings:
                 print(f"warning: {warning}", file=sys.stderr)

@@ -7,16 +7,18 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import NoReturn
 
 from pydantic import ValidationError
 
 from trainshed.api.explain import faults_of
 from trainshed.faults import Fault, Faults, Place, nearest
+from trainshed.gitops import publish
 
 _CALL = re.compile(r"(?:(\w+)\.)?(\w+)\(\) (.+)", re.S)
 _UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
@@ -25,18 +27,43 @@ _HERE = str(Path(__file__).resolve().parent.parent)
 _LIBRARIES = ("site-packages", f"lib{os.sep}python", "<frozen")
 
 
+class Told(SystemExit):
+    """The end of a process that has told its faults."""
+
+
 @contextmanager
 def faults_reported() -> Iterator[None]:
-    """Ends the process with exit 1 and one line a fault on stderr, instead of a traceback."""
+    """Ends the process with exit 1 and one line a fault on stderr, instead of a traceback.
+
+    A stack that ends the process itself (`sys.exit`) before everything was published is a fault, too.
+    """
+    before = publish.count
     try:
         yield
+    except Told:
+        raise
+    except SystemExit as stopped:
+        if stopped.code in (None, 0) and publish.count > before:  # it has ended well: sys.exit(main())
+            raise
+        tell([ended_by(stopped)])
     except Exception as error:
-        faults = faults_from_exception(error)
-        for fault in faults:
-            print(f"error: {fault}", file=sys.stderr)
-        told = "1 error" if len(faults) == 1 else f"{len(faults)} errors"
-        print(f"{told}; dist/ is as it was", file=sys.stderr)
-        raise SystemExit(1) from None
+        tell(faults_from_exception(error))
+
+
+def tell(faults: Iterable[Fault]) -> NoReturn:
+    """Prints one line a fault to stderr, and ends the process with exit 1."""
+    lines = [f"error: {fault}" for fault in faults]
+    count = "1 error" if len(lines) == 1 else f"{len(lines)} errors"
+    print(*lines, f"{count}; dist/ is as it was", sep="\n", file=sys.stderr)
+    raise Told(1) from None
+
+
+def ended_by(stopped: SystemExit) -> Fault:
+    """What is told about a stack that called `sys.exit`: it may have been silent."""
+    place = _innermost_place(stopped.__traceback__)
+    if stopped.code in (None, 0):
+        return Fault("sys.exit() ended the app before app.synth()", fix="call app.synth() first", place=place)
+    return Fault(f"sys.exit({stopped.code!r}) ended the app", fix="raise an exception that says why", place=place)
 
 
 def faults_from_exception(error: BaseException) -> list[Fault]:

@@ -10,19 +10,37 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from trainshed.faults import Place
+from trainshed.gitops.app_config import published_beside
 from trainshed.gitops.tree import write_tree
 
-Files = Mapping[str, str]
-SCRATCH = ".cdk8s"
+#: Named, not imported: layers point one way, and the judge of manifests stands above what makes them.
+_JUDGE = "trainshed.checks.rendered"
 
+
+class File(NamedTuple):
+    """A file of `dist/`: its text, the manifest in it, and where in the stacks that was made."""
+
+    text: str
+    manifest: Mapping[str, Any]
+    place: Place | None = None
+
+
+#: By POSIX path below `dist/`.
+Files = Mapping[str, File]
+
+#: How often something was published by this process.
+count = 0
 _receivers: list[Callable[[Files], None]] = []
 
 
 @contextmanager
 def received_by(receiver: Callable[[Files], None]) -> Iterator[None]:
-    """Within this context `publish()` hands the files to `receiver` and writes nothing itself."""
+    """Within this context `publish()` hands the files to `receiver`, and neither judges nor writes them itself."""
     _receivers.append(receiver)
     try:
         yield
@@ -31,17 +49,24 @@ def received_by(receiver: Callable[[Files], None]) -> Iterator[None]:
 
 
 def publish(files: Files) -> None:
-    """Writes `files` to the folder that the caller of the app asked for. Raises Faults, having changed nothing."""
+    """Judges `files`, and writes them to the folder that the caller of the app asked for.
+
+    Raises Faults, having changed nothing, for errors that the check finds, and for what cannot be written.
+    """
+    global count
     if _receivers:
         _receivers[-1](files)
-        return
-    outdir = Path(os.environ.get("CDK8S_OUTDIR", "dist"))
-    published = _published_beside(outdir)
-    if published is not None:
-        write_tree(published, files)
-    write_tree(outdir, files)
+    else:
+        outdir = Path(os.environ.get("CDK8S_OUTDIR", "dist"))
+        published = published_beside(outdir)
+        import_module(_JUDGE).approve(files, published or outdir)
+        texts = texts_of(files)
+        write_tree(outdir, texts)
+        if published is not None:
+            write_tree(published, texts)
+    count += 1
 
 
-def _published_beside(outdir: Path) -> Path | None:
-    """`dist` for `.cdk8s/dist`; None for any other output folder."""
-    return outdir.parent.parent / outdir.name if outdir.parent.name == SCRATCH else None
+def texts_of(files: Files) -> dict[str, str]:
+    """What is written."""
+    return {path: file.text for path, file in files.items()}

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from trainshed.faults import Fault, Faults, Place
+from trainshed.gitops.lock import locked
 from trainshed.gitops.tree_swap import STAGING, Swap
 from trainshed.gitops.yaml_text import GENERATED
 
@@ -46,7 +47,7 @@ def write_tree(root: Path, files: Mapping[str, str]) -> Changes:
     without that beginning (`yaml_text.GENERATED`), since no later run could remove it.
     """
     contents = _contents(files)
-    with _told(root, "written"):
+    with _told(root, "written"), locked(root):
         found = _scan(root)
         changes = _compare(root, found, contents)
         if changes.foreign:
@@ -63,7 +64,7 @@ def write_tree(root: Path, files: Mapping[str, str]) -> Changes:
 def compare_tree(root: Path, files: Mapping[str, str]) -> Changes:
     """What `write_tree` would change; only reads. Raises Faults for wrong paths and for what cannot be read."""
     contents = _contents(files)
-    with _told(root, "read"):
+    with _told(root, "read"), locked(root, shared=True):
         return _compare(root, _scan(root), contents)
 
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Final, Self
 
@@ -100,6 +102,10 @@ class Swap:
         return f"{self._staging}/{self._count}"
 
     def _roll_back(self) -> None:
+        with _undisturbed():
+            self._undo_all()
+
+    def _undo_all(self) -> None:
         stuck: list[str] = []
         while self._undo:
             undo, paths = self._undo.pop()
@@ -115,3 +121,17 @@ class Swap:
         if stuck:
             told = f"what stood at {', '.join(stuck)} could not be put back"
             raise Faults([Fault(told, fix="render again, all of it is generated", place=Place(self._root[:-1]))])
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Until everything is back in its place, a further Ctrl-C changes nothing: the run is ending already."""
+    before = {}
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        with suppress(AttributeError, ValueError):  # Windows; other threads than the main one, which get no signals
+            before[name] = signal.signal(getattr(signal, name), signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)

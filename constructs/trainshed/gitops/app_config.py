@@ -1,0 +1,136 @@
+"""What `cdk8s.yaml` says: which app to run, and where its manifests go."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.machinery import PathFinder
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import yaml
+
+from trainshed.faults import Fault, Place
+
+CONFIG = "cdk8s.yaml"
+SCRATCH = ".cdk8s"
+
+
+class CannotRun(Exception):  # noqa: N818  (reads as what happened)
+    """The command cannot start at all: a missing or unusable `cdk8s.yaml` or app. Exit code 2."""
+
+
+@dataclass(frozen=True)
+class AppConfig:
+    """The module or script of the app, its arguments, and the folder of rendered manifests."""
+
+    module: str | None
+    script: str | None
+    arguments: tuple[str, ...]
+    dist: Path
+
+    @property
+    def name(self) -> str:
+        """What messages call the app."""
+        return self.script or self.module or ""
+
+
+def read_config(folder: Path) -> AppConfig:
+    """The app of the repository in `folder`. Raises CannotRun, saying what is missing or unusable."""
+    path = folder / CONFIG
+    try:
+        text = path.read_text(encoding="utf-8")
+        config, marks = yaml.safe_load(text), _marks(text)
+    except OSError as error:
+        raise CannotRun(
+            f"{CONFIG}: {error.strerror or error}; run this in the root of a repository made by `trainshed init`"
+        ) from None
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raise CannotRun(f"{CONFIG}: is not YAML: {' '.join(str(error).split())}") from None
+    given = config if isinstance(config, Mapping) else {}
+    app = given.get("app")
+    words = _words(app)
+    if len(words) < 2 or not Path(words[0]).name.startswith("python"):
+        told = f"is {app!r}" if app else "is missing"
+        raise CannotRun(f'{CONFIG}: app {told}; write "python -m <package>" or "python <file>"')
+    if wrong := _wrong_output(folder, given.get("output")):
+        raise CannotRun(str(Fault(wrong, field="output", fix=_OUTPUT_FIX, place=marks.get("output", Place(CONFIG)))))
+    output = Path(given.get("output") or "dist")
+    dist = folder / (published_beside(output) or output)
+    if words[1] == "-m" and len(words) > 2:
+        found = AppConfig(words[2], None, tuple(words[3:]), dist)
+    else:
+        found = AppConfig(None, words[1], tuple(words[2:]), dist)
+    if missing := _missing(folder, found):
+        raise CannotRun(f"{CONFIG}: {missing}")
+    return found
+
+
+def published_beside(outdir: Path) -> Path | None:
+    """`dist` for `.cdk8s/dist`; None for any other output folder."""
+    return outdir.parent.parent / outdir.name if outdir.parent.name == SCRATCH else None
+
+
+_OUTPUT_FIX = f"name a folder of this repository, for example {SCRATCH}/dist"
+
+
+def _wrong_output(folder: Path, output: Any) -> str:
+    """Why stale files must not be removed from `output`; empty when it is a folder of the repository's own."""
+    if output is None:
+        output = "dist"
+    if not isinstance(output, str) or not output.strip() or "\0" in output:
+        return f"is {output!r}, not a path"
+    parts = PurePosixPath(output.replace("\\", "/")).parts
+    if Path(output).is_absolute() or parts[:1] == ("/",) or re.match("[A-Za-z]:", output):
+        return f'is the absolute path "{output}"'
+    if ".." in parts or not parts or parts[0] == "~":
+        return f'is "{output}", which is no folder below this one'
+    try:
+        root = folder.resolve()
+        for path in (Path(output), published_beside(Path(output))):
+            real = (folder / path).resolve() if path else None
+            if real and (real == root or root not in real.parents):
+                return f'is "{output}", and {path} leads out of this folder, to {real}'
+    except (OSError, RuntimeError):  # RuntimeError: a symbolic link to itself, before Python 3.13
+        return f'is "{output}", a symbolic link that leads nowhere'
+    return ""
+
+
+def _marks(text: str) -> dict[str, Place]:
+    """Where the value of each key stands."""
+    root = yaml.compose(text, yaml.CSafeLoader)
+    if not isinstance(root, yaml.MappingNode):
+        return {}
+    return {
+        str(key.value): Place(CONFIG, value.start_mark.line + 1, value.start_mark.column + 1)
+        for key, value in root.value
+    }
+
+
+def _missing(folder: Path, config: AppConfig) -> str:
+    """What the app's command names that is not there. A module inside a package is left to the import itself.
+
+    Only this folder counts: an installed package of the same name would be another repository's stacks.
+    """
+    if config.script is not None:
+        return "" if (folder / config.script).is_file() else f"there is no file {config.script}"
+    module = str(config.module)
+    found = PathFinder.find_spec(module.partition(".")[0], [str(folder)])
+    if found is None:
+        return f'there is no module "{module}" in this folder'
+    if "." in module:
+        return ""
+    folders = found.submodule_search_locations or []
+    is_package = found.submodule_search_locations is not None
+    if is_package and not any((Path(place) / "__main__.py").is_file() for place in folders):
+        return f'package "{module}" has no __main__.py'
+    return ""
+
+
+def _words(app: object) -> list[str]:
+    try:
+        return shlex.split(app) if isinstance(app, str) else []
+    except ValueError:  # a quotation mark without its partner
+        return []

@@ -1,0 +1,82 @@
+"""What cdk8s.yaml may name as output: stale files are removed there, so it lies in the repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trainshed.gitops.app_config import CannotRun, read_config
+
+
+def written(folder: Path, output: str | None) -> Path:
+    """A repository with that output."""
+    (folder / "repo").mkdir()
+    (folder / "repo/main.py").touch()
+    line = "" if output is None else f"output:   {output}\n"
+    (folder / "repo/cdk8s.yaml").write_text(f"language: python\napp: python main.py\n{line}")
+    return folder / "repo"
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        *[
+            "../x",
+            "../../x",
+            ".",
+            "./",
+            "/",
+            "/tmp/x",
+            "a/../..",
+            "a/../../x",
+            "'~'",
+            "~/x",
+            "''",
+            "5",
+            "[a]",
+            "{a: b}",
+        ],
+        *[".cdk8s/..", "C:/x", "'C:\\x'", "..\\x", "link", "link/below", ".cdk8s/link", "self", "inside/link"],
+    ],
+)
+def test_an_output_outside_is_refused_where_it_is_written(tmp_path: Path, output: str) -> None:
+    repo = written(tmp_path, output)
+    (tmp_path / "outside").mkdir()
+    (repo / "inside").mkdir()
+    for link, target in (("link", "../outside"), ("self", "self"), ("inside/link", "../..")):
+        (repo / link).symlink_to(target)
+    with pytest.raises(CannotRun) as refused:
+        read_config(repo)
+    told = str(refused.value)
+    assert told.startswith("cdk8s.yaml:3:11: output: is ")
+    assert told.endswith("; name a folder of this repository, for example .cdk8s/dist")
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("output", "dist"),
+    [
+        (None, "dist"),
+        ("", "dist"),
+        ("dist", "dist"),
+        (".cdk8s/dist", "dist"),
+        ("a/.cdk8s/dist", "a/dist"),
+        ("a/b", "a/b"),
+        ("./out/", "out"),
+        ("within", "within"),
+    ],
+)
+def test_an_output_inside_is_taken(tmp_path: Path, output: str | None, dist: str) -> None:
+    repo = written(tmp_path, output)
+    (repo / "real").mkdir()
+    (repo / "within").symlink_to("real")
+    assert read_config(repo).dist == repo / dist
+
+
+def test_a_dist_that_leads_out_is_refused_without_an_output(tmp_path: Path) -> None:
+    repo = written(tmp_path, None)
+    (tmp_path / "outside").mkdir()
+    (repo / "dist").symlink_to("../outside")
+    with pytest.raises(CannotRun, match="dist leads out of this folder, to "):
+        read_config(repo)
