@@ -124,9 +124,10 @@ class TopologySpec(Model):
 
 
 class Topology(KubernetesObject):
-    """The levels of a network of nodes."""
+    """The levels of a network of nodes. Their node labels are immutable (CEL); see `IMMUTABLE`."""
 
     namespaced: ClassVar[bool] = False
+    IMMUTABLE: ClassVar[tuple[str, ...]] = ("spec.levels",)
 
     api_version: Literal["kai.scheduler/v1alpha1"] = "kai.scheduler/v1alpha1"
     kind: Literal["Topology"] = "Topology"

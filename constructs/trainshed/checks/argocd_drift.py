@@ -41,7 +41,8 @@ def quantity_not_canonical(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Kueue's webhook reads the object and writes it again, so `12000m` becomes `12` and `1024Mi` becomes `1Gi`. Argo
     CD compares custom resources as text and shows the queue as OutOfSync for ever. The same holds for the pod templates
-    of JobSets, TrainJobs and LeaderWorkerSets, which are looked at where the input shows Argo CD.
+    of JobSets, TrainJobs and LeaderWorkerSets, and for numbers in place of strings; both are looked at where the input
+    shows Argo CD.
     Fix: Write the canonical form.
     Bad:
         apiVersion: kueue.x-k8s.io/v1beta2
@@ -62,12 +63,16 @@ def quantity_not_canonical(fleet: Fleet) -> Iterator[Issue]:
           - coveredResources: [cpu]
             flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "12"}]}]
     """
-    for document in fleet.of(*_QUOTA_KINDS):
+    queues = fleet.of(*_QUOTA_KINDS)
+    argocd = under_argocd(fleet) if fleet.workloads or queues else False
+    for document in queues:
         for path, value in _quotas(document):
             if amount := _stored(value):
                 message = f'{path[-1]} "{value}" is stored in its canonical form "{amount}", so Argo CD shows drift'
                 yield Issue(document, path, message, f'write "{amount}"')
-    argocd = under_argocd(fleet) if fleet.workloads else False
+            elif argocd and isinstance(value, int | float) and (number := quantity(value)) is not None:
+                message = f'{path[-1]} {value} is a number, stored in its canonical form, the string "{number}": '
+                yield Issue(document, path, message + "Argo CD shows drift", f'write "{number}", in quotes')
     for workload, pod_set in pod_sets(fleet) if argocd else ():
         if workload.document.group in _COMPARED_AS_TEXT:
             for path, container in containers(pod_set):
@@ -75,7 +80,7 @@ def quantity_not_canonical(fleet: Fleet) -> Iterator[Issue]:
 
 
 def _stored(value: Any) -> str:
-    """How the API server gives a quantity back, where that differs; whole numbers are left to taste."""
+    """How the API server gives a quantity back, where that differs."""
     amount = quantity(value) if isinstance(value, str) else None
     return str(amount) if amount is not None and str(amount) != value else ""
 

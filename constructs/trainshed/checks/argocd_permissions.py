@@ -167,10 +167,10 @@ def _paths(fleet: Fleet) -> Iterator[tuple[Document, Path, str]]:
 
 @rule("argocd-project-unknown-kind", severity="warning", family=FAMILY)
 def project_unknown_kind(fleet: Fleet) -> Iterator[Issue]:
-    """A project allows or forbids a kind that does not exist, but nearly.
+    """A project allows or forbids a kind that does not exist, but nearly, or a group with a version.
 
-    Why: Argo CD compares kinds as they are written, in singular and with capitals. An entry that matches nothing allows
-    nothing, and, worse, forbids nothing.
+    Why: Argo CD compares kinds as they are written, in singular and with capitals, and groups without version. An entry
+    that matches nothing allows nothing, and, worse, forbids nothing.
     Fix: Write the kind as manifests do: `LocalQueue`.
     Bad:
         apiVersion: argoproj.io/v1alpha1
@@ -201,6 +201,10 @@ def project_unknown_kind(fleet: Fleet) -> Iterator[Issue]:
                 if kind and kind not in kinds and "*" not in kind and (meant := _meant(kind, sorted(kinds))):
                     message = f'{field} names the kind "{kind}", which does not exist'
                     yield Issue(project, ("spec", field, index, "kind"), message, f'did you mean "{meant}"?')
+                group = text(entry, "group")
+                if "/" in group and "*" not in group:
+                    message = f'{field} names the group "{group}", which matches nothing: a version is no part of it'
+                    yield Issue(project, ("spec", field, index, "group"), message, f'write "{group.partition("/")[0]}"')
 
 
 def _meant(kind: str, kinds: list[str]) -> str:

@@ -37,6 +37,10 @@ def _needed(fleet: Fleet, workload: Workload) -> Iterator[Document]:
             found = fleet.namespaces.find("", kind, workload.namespace, name)
             if found is not None and found.judged:
                 yield found
+        name = text(pod_set.spec, "priorityClassName")
+        priority = fleet.find("scheduling.k8s.io", "PriorityClass", None, name) if name else None
+        if priority is not None and priority.judged:
+            yield priority
 
 
 @rule("argocd-needed-in-later-wave", severity="error", family=FAMILY)

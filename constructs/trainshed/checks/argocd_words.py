@@ -53,6 +53,7 @@ _HELM_HOOKS: Final = (
 )  # fmt: skip
 _DELETE_POLICIES: Final = ("HookSucceeded", "HookFailed", "BeforeHookCreation")
 _PREFIX: Final = "argocd.argoproj.io/"
+_ON_OBJECTS: Final = (WAVE, OPTIONS, HOOK, HOOK_DELETE)
 _READ: Final = (WAVE, OPTIONS, HOOK, HOOK_DELETE, f"{_PREFIX}compare-options")
 _ANNOTATIONS: Final = (
     *_READ, f"{_PREFIX}manifest-generate-paths", f"{_PREFIX}ignore-healthcheck", f"{_PREFIX}ignore-resource-updates",
@@ -172,6 +173,13 @@ def annotation_without_effect(fleet: Fleet) -> Iterator[Issue]:
             if key in _READ:
                 message = f"{key} is a label, and Argo CD reads it as an annotation only"
                 yield Issue(document, ("metadata", "labels", key), message, "move it to metadata.annotations")
+    for workload in fleet.workloads:
+        for pod_set in workload.pod_sets:
+            for key in pod_set.annotations:
+                if key in _ON_OBJECTS and workload.kind != "Pod":
+                    document, path = pod_set.at(("metadata", "annotations", key))
+                    message = f"{key} is on a pod template, and Argo CD reads it on the {workload.kind} only"
+                    yield Issue(document, path, message, "move it to metadata.annotations of the object")
 
 
 def _misspelt(document: Document, metadata: dict[str, object]) -> Iterator[Issue]:

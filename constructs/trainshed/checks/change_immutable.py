@@ -43,7 +43,8 @@ _EXCEPT: Final[dict[tuple[str, str], tuple[tuple[str, ...], ...]]] = {
         ("spec", "priorityClassName"),
         ("spec", "tasks", "*", "replicas"),
         ("spec", "tasks", "*", "minAvailable"),
-    )
+    ),
+    ("kai.scheduler", "Topology"): (("spec", "levels", "*", "alias"),),
 }
 
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.pods import issue, pod_sets
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.access import mapping, mappings, text
+from trainshed.fleet.access import items, mapping, mappings, text
+from trainshed.fleet.paths import Path
+from trainshed.fleet.workload import PodSet
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -18,6 +20,8 @@ FAMILY: Final = "rendering traps"
 _LATE_SHEBANG: Final = re.compile(r"\A[\s\ufeff]+#!")
 #: An interpreter with more than one argument, and nothing after that line.
 _FOLDED: Final = re.compile(r"\A#!\s*\S+(?:[ \t]+\S+){2,}\s*\Z")
+#: A first line that ends in a backslash and an n, outside of quotes, and no line end at all.
+_ESCAPED: Final = re.compile(r"(?:#!|set -|export |cd |source )[^\n\\'\"]*\\n[^\n]*\Z")
 _SCRIPT_NAME: Final = re.compile(r"\.(?:sh|bash|py|pl|rb)$|(?:^|/)(?:entrypoint|run|start)$")
 
 
@@ -78,14 +82,15 @@ def script_on_one_line(fleet: Fleet) -> Iterator[Issue]:
     """
     for document in fleet.of(("", "ConfigMap")):
         for key, value in mapping(document.manifest, "data").items():
-            if isinstance(value, str) and _FOLDED.match(value) and "/env -S" not in value:
+            whole = isinstance(value, str) and _FOLDED.match(value) and not _ESCAPED.match(value)
+            if whole and "/env -S" not in value:
                 message = f'"{key}" has the whole script on its #! line, so none of it runs'
                 yield Issue(document, ("data", key), message, "write it as a literal block scalar (|)")
 
 
 @rule("rendering-script-crlf", severity="warning", family=FAMILY)
 def script_crlf(fleet: Fleet) -> Iterator[Issue]:
-    """A script in a ConfigMap has CRLF line ends.
+    """A script in a ConfigMap or in a container's command has CRLF line ends.
 
     Why: The kernel looks for an interpreter called `/bin/bash\\r`, and a shell passes the carriage return on as part of
     the last argument of each line.
@@ -110,6 +115,51 @@ def script_crlf(fleet: Fleet) -> Iterator[Issue]:
             if value.lstrip().startswith("#!") or (isinstance(key, str) and _SCRIPT_NAME.search(key)):
                 message = f'"{key}" is a script with CRLF line ends (carriage returns)'
                 yield Issue(document, ("data", key), message, "write it with LF line ends")
+    for _, pod_set in pod_sets(fleet):
+        for path, value in _scripts(pod_set):
+            if "\r\n" in value:
+                message = "the script has CRLF line ends (carriage returns)"
+                yield issue(pod_set, path, message, "write it with LF line ends")
+
+
+def _scripts(pod_set: PodSet) -> Iterator[tuple[Path, str]]:
+    """(path in the template, text) of every command and argument with several lines, or written as if it had."""
+    for path, container in (*pod_set.containers, *pod_set.init_containers):
+        for field in ("command", "args"):
+            for index, value in enumerate(items(container, field)):
+                if isinstance(value, str) and ("\n" in value or "\\n" in value):
+                    yield (*path, field, index), value
+
+
+@rule("rendering-escaped-newlines", severity="error", family=FAMILY)
+def escaped_newlines(fleet: Fleet) -> Iterator[Issue]:
+    """A script has `\\n` in place of line ends.
+
+    Why: In a plain or single-quoted YAML string `\\n` is a backslash and an n. The whole script is one line: after `#!`
+    no interpreter is found, and a shell reads `set -e\\ntorchrun` as one strange command.
+    Fix: Write the script as a literal block scalar (`|`), or the string in double quotes.
+    Bad:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: launcher, namespace: team-a}
+        data:
+          launch.sh: '#!/bin/bash\\nset -e\\nexec torchrun train.py\\n'
+    Good:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: launcher, namespace: team-a}
+        data:
+          launch.sh: "#!/bin/bash\\nset -e\\nexec torchrun train.py\\n"
+    """
+    fix = "write it as a literal block scalar (|), or in double quotes"
+    for document in fleet.of(("", "ConfigMap")):
+        for key, value in mapping(document.manifest, "data").items():
+            if isinstance(value, str) and _ESCAPED.match(value):
+                yield Issue(document, ("data", key), f'"{key}" has \\n in place of line ends (newlines)', fix)
+    for _, pod_set in pod_sets(fleet):
+        for path, value in _scripts(pod_set):
+            if _ESCAPED.match(value):
+                yield issue(pod_set, path, "the script has \\n in place of line ends (newlines)", fix)
 
 
 @rule("rendering-volume-without-source", severity="warning", family=FAMILY)
