@@ -9,7 +9,7 @@ from trainshed.checks.gang_common import KAI, KAI_QUEUE, label_place, listed, pr
 from trainshed.checks.kai_common import has_own_group, in_kai, own_annotations, placed, queue_of
 from trainshed.checks.kueue_near import misspelt
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.access import text
+from trainshed.fleet.access import dig, text
 from trainshed.fleet.document import Document
 from trainshed.fleet.finding import Severity
 from trainshed.fleet.kai_tree import BUILT_IN, GROUP
@@ -50,6 +50,8 @@ def scheduler_name(fleet: Fleet) -> Iterator[Issue]:
             document, path = pod_set.at(("spec", "schedulerName"))
             if pod_set.scheduler == KAI or (id(document), path) in seen:
                 continue
+            if dig(pod_set.document.manifest, *pod_set.path) is None:
+                continue  # made by an operator, such as a RayJob's submitter: nobody writes it
             seen.add((id(document), path))
             queue = workload.labels.get(KAI_QUEUE) or pod_set.labels[KAI_QUEUE]
             has = f'schedulerName is "{pod_set.scheduler}"' if pod_set.scheduler else "schedulerName is not written"

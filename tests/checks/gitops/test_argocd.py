@@ -390,7 +390,8 @@ class TestProjectsOfSets:
         directories = {"git": {"repoURL": repository, "revision": "main", "directories": [{"path": "dist/runs"}]}}
         template = {"metadata": {"name": "{{ .path.basename }}"}, "spec": spec}
         return made(
-            "argoproj.io/v1alpha1", "ApplicationSet", {"generators": [directories], "template": template},
+            "argoproj.io/v1alpha1", "ApplicationSet",
+            {"goTemplate": True, "generators": [directories], "template": template},
             "runs", namespace="argocd",
         )  # fmt: skip
 
