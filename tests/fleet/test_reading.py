@@ -78,6 +78,13 @@ def test_duplicate_keys_name_both_places() -> None:
     assert reading.findings[0].related[0][1].line == 5
     assert reading.documents[0].manifest["data"]["x"] == "3"
     assert 'key "x"' in reading.findings[0].message
+    assert reading.findings[0].object == reading.documents[0].ref
+
+
+def test_what_is_odd_in_a_list_of_several_objects_names_none_of_them() -> None:
+    items = "".join(f"- {{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}, a: 1, a: 2}}\n" for name in "ab")
+    reading = take(f"apiVersion: v1\nkind: List\nitems:\n{items}")
+    assert [finding.object for finding in reading.findings if finding.code == "yaml-duplicate-key"] == [None, None]
 
 
 def test_tabs_are_named() -> None:

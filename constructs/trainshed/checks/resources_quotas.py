@@ -22,8 +22,8 @@ _PLAIN: Final = ("cpu", "memory", "ephemeral-storage")
 def over_namespace_quota(fleet: Fleet) -> Iterator[Issue]:
     """One pod asks for more than a ResourceQuota of its namespace has, or does not say what the quota counts.
 
-    Why: The API server refuses such pods: a Job makes none, a JobSet waits for ever; Kueue still admits the workload and
-    holds its quota. Where a quota counts `limits.memory`, every container needs that limit.
+    Why: The API server refuses such pods: a Job makes none, a JobSet waits for ever; Kueue still admits the workload
+    and holds its quota. Where a quota counts `limits.memory`, every container needs that limit.
 
     Fix: Ask for less, raise the quota, or write the request or limit.
 
@@ -97,8 +97,8 @@ def _unsaid(pod_set: PodSet, quota: Document, hard: Amounts, requests: Amounts, 
             if not _says(container, field, resource) and resource not in (limits if field == "limits" else requests):
                 document, where = pod_set.at((*path, "resources"))
                 message = (
-                    f'container "{text(container, "name")}" has no {field}.{resource}, which ResourceQuota {quota.name} '
-                    "counts: its pods are refused"
+                    f'container "{text(container, "name")}" has no {field}.{resource}, which ResourceQuota '
+                    f"{quota.name} counts: its pods are refused"
                 )
                 fix = f"write resources.{field}.{resource}, or give the namespace a LimitRange with defaults"
                 yield Issue(document, where, message, fix, related=(_place(quota, name),))

@@ -6,6 +6,7 @@ import gc
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from typing import Any, BinaryIO, Final
 
@@ -185,26 +186,29 @@ class _Reader:
         aliases = "*" in text and "&" in text and _ALIAS.search(text) is not None
         try:
             for root in compose(text, self._limits):
+                before = len(self.objects.documents)
                 try:
                     value = self._builder.build(root, aliases)
                 except Refused as refusal:
                     self.findings.append(refused(refusal, source, start))
                 else:
                     self.objects.add(value, Extent(source, start, end))
-                self._tell_problems(source, start)
+                self._tell_problems(source, start, self.objects.documents[before:])
         except Refused as refusal:
             self.findings.append(refused(refusal, source, start))
         except yaml.YAMLError as error:
             code, message, fix, offset = explain(error, text)
             self.findings.append(Finding(code, "error", message, fix, place=source.place(start + offset)))
 
-    def _tell_problems(self, source: Source, start: int) -> None:
+    def _tell_problems(self, source: Source, start: int, documents: list[Document]) -> None:
+        """Tells what the builder met, of the object it built where that was one (and not a List of several)."""
         if not self._builder.problems:
             return
+        ref = documents[0].ref if len(documents) == 1 else None
         # An alias is built once for each use; its problems are told once.
         unique = {(problem.code, problem.node.start_mark.index): problem for problem in self._builder.problems}
         first = islice(unique.values(), self._limits.findings)
-        self.findings.extend(tell(problem, source, start) for problem in first)
+        self.findings.extend(replace(tell(problem, source, start), object=ref) for problem in first)
         self._builder.problems.clear()
 
     def _skipped_by_argocd(self, source: Source, offset: int) -> None:

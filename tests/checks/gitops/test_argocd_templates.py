@@ -143,3 +143,20 @@ def test_the_levels_of_a_topology_of_kai_stay_but_for_their_aliases() -> None:
     changed = findings(topology("example.com/block", "rack"), before=[before])
     assert [item.code for item in changed if item.severity == "error"] == ["change-immutable-field"]
     assert not findings(topology("example.com/rack", "shelf"), before=[before])
+
+
+@pytest.mark.parametrize(
+    ("written", "bad"),
+    [("2026-01-31", 1), ("2026-01-31T10:00:00Z", 1), ('"2026-01-31"', 0), ("v2026-01-31", 0), ("2026-01", 0)],
+)
+def test_a_date_without_quotes(written: str, bad: int) -> None:
+    head = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: a\n  namespace: a\n"
+    pod_ = "    spec: {restartPolicy: Never, containers: [{name: a, image: t%s}]}\n"
+    texts = (
+        f"{head}  labels: {{until: {written}}}\nspec:\n  template:\n{pod_ % ''}",
+        f"{head}spec:\n  template:\n    metadata: {{annotations: {{until: {written}}}}}\n{pod_ % ''}",
+        f"{head}spec:\n  template:\n{pod_ % f', env: [{{name: UNTIL, value: {written}}}]'}",
+    )
+    for text in texts:
+        found = [item for item in findings(text=text) if item.code == "rendering-plain-date"]
+        assert len(found) == bad, text

@@ -213,3 +213,12 @@ class TestPlacement:
     def test_topology(self, annotations: str, bad: bool) -> None:
         made = pod(f"{LABEL % 'default-queue'}, annotations: {{{annotations}}}", "kai-scheduler")
         assert codes(self.TOPOLOGY, made) == (["kai-topology"] if bad else [])
+
+
+def test_the_submitter_that_kuberay_makes_is_nobodys_template() -> None:
+    head = "apiVersion: ray.io/v1\nkind: RayJob\nmetadata:\n  name: r\n  namespace: a\n"
+    head += "  labels: {kai.scheduler/queue: research}\n"
+    group = f"{{template: {{spec: {KAI_POD}}}}}"
+    spec = f"spec: {{entrypoint: python a.py, rayClusterSpec: {{headGroupSpec: {group}}}}}\n"
+    assert "kai-scheduler-name" not in codes(*QUEUES, head + spec)
+    assert "kai-scheduler-name" in codes(*QUEUES, head + spec.replace("schedulerName: kai-scheduler, ", ""))
