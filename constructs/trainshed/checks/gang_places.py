@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.gang_common import KAI_QUEUE, VOLCANO_GROUP, VOLCANO_QUEUE
 from trainshed.checks.kueue_near import misspelt
-from trainshed.checks.kueue_places import Metadata, Role, metadata_of
+from trainshed.checks.kueue_places import Metadata, Role, metadata_blocks
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workload import Workload
@@ -82,16 +82,10 @@ _OWN_TEMPLATES: Final = frozenset(
 _GPU_SHARE: Final = ("gpu-fraction", "gpu-memory")
 
 
-def _blocks(workload: Workload) -> list[Metadata]:
-    own = workload.labels_path[:-1]
-    return [block for member in workload.members for block in metadata_of(member, own)]
-
-
 def _marked(fleet: Fleet) -> Iterator[tuple[Workload, list[Metadata]]]:
-    for workload in fleet.workloads:
-        blocks = _blocks(workload)
-        keys = {key for block in blocks for key in (*block.labels, *block.annotations)}
-        if any(key.startswith(_DOMAINS) or key in _KEYS for key in keys):
+    for workload, members in metadata_blocks(fleet):
+        blocks = [block for member in members for block in member]
+        if any(key.startswith(_DOMAINS) or key in _KEYS for block in blocks for key in block.keys):
             yield workload, blocks
 
 

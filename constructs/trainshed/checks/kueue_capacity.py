@@ -262,7 +262,7 @@ def quota_unit(fleet: Fleet) -> Iterator[Issue]:
     largest: dict[FlavorResource, tuple[int, Document, Quota]] = {}
     for _, document, key, quota in _owners(fleet):
         amount, resource = quota.nominal, key[1]
-        if not amount:
+        if amount <= 0:
             continue
         if resource in _BYTES or resource.startswith("hugepages-"):
             if amount < _LEAST_BYTES:

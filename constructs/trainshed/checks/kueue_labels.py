@@ -15,6 +15,7 @@ from trainshed.checks.kueue_places import (
     Metadata,
     is_live,
     meant,
+    metadata_blocks,
     metadata_of,
 )
 from trainshed.checks.rule import Issue, rule
@@ -41,11 +42,10 @@ def _blocks(fleet: Fleet) -> list[tuple[Workload, list[Metadata]]]:
 
 def _marked(fleet: Fleet) -> Iterator[tuple[Workload, list[Metadata]]]:
     """The metadata of every workload with any key of Kueue."""
-    for workload in managed_workloads(fleet):
-        own = workload.labels_path[:-1]
-        for member in workload.members:
-            blocks = list(metadata_of(member, own))
-            if any("kueue" in key for block in blocks for key in (*block.labels, *block.annotations)):
+    managed = {id(workload) for workload in managed_workloads(fleet)}
+    for workload, members in metadata_blocks(fleet):
+        for blocks in members if id(workload) in managed else ():
+            if any("kueue" in key for block in blocks for key in block.keys):
                 yield workload, blocks
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from trainshed.checks.kueue_near import misspelt
 from trainshed.fleet.access import Node, mapping, strings, text
@@ -12,6 +12,10 @@ from trainshed.fleet.document import Document
 from trainshed.fleet.kueue_match import PODSET_GROUP, PREFERRED, REQUIRED, SLICE, SLICE_SIZE, SLICES, UNCONSTRAINED
 from trainshed.fleet.kueue_tree import KUEUE
 from trainshed.fleet.paths import Path
+from trainshed.fleet.workload import Workload
+
+if TYPE_CHECKING:
+    from trainshed.fleet.fleet import Fleet
 
 #: `object`: where Kueue reads the queue; `template`: a pod template; `inner`: anything between or beside them.
 Role = Literal["object", "template", "inner"]
@@ -68,6 +72,24 @@ class Metadata:
     labels: dict[str, str]
     annotations: dict[str, str]
     role: Role
+
+    @property
+    def keys(self) -> Iterator[str]:
+        """The keys of its labels and annotations."""
+        yield from self.labels
+        yield from self.annotations
+
+
+def metadata_blocks(fleet: Fleet) -> list[tuple[Workload, list[list[Metadata]]]]:
+    """Every workload with the metadata blocks of each of its documents; found once for all rules."""
+    memo = fleet.kueue.memo
+    if "metadata blocks" not in memo:
+        memo["metadata blocks"] = [
+            (workload, [list(metadata_of(member, workload.labels_path[:-1])) for member in workload.members])
+            for workload in fleet.workloads
+        ]
+    found: list[tuple[Workload, list[list[Metadata]]]] = memo["metadata blocks"]
+    return found
 
 
 def metadata_of(document: Document, queue_path: Path | None) -> Iterator[Metadata]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _DATE: Final = re.compile(
     r"\d{4}-\d\d-\d\d|\d{4}-\d\d?-\d\d?([Tt]|[ \t]+)\d\d?:\d\d:\d\d(\.\d*)?([ \t]*(Z|[-+]\d\d?(:\d\d)?))?"
 )
+#: What a source with such a date has somewhere: most have none, and are not looked into.
+_NEAR: Final = re.compile(r"[:-] +\d{4}-\d\d?-\d")
 
 
 @rule("rendering-plain-date", severity="warning", family=FAMILY)
@@ -37,12 +39,16 @@ def plain_date(fleet: Fleet) -> Iterator[Issue]:
         kind: ConfigMap
         metadata: {name: settings, namespace: team-a, annotations: {example.com/until: "2026-01-31"}}
     """
+    sources = {id(document.source): document.source for document in fleet.documents}
+    dated = {key for key, source in sources.items() if _NEAR.search(source.text)}
+    if not dated:
+        return
     for document in fleet.documents:
-        if document.judged:
+        if document.judged and id(document.source) in dated:
             for path, value in _own(document):
                 yield from _told(document, path, value)
     for workload in fleet.workloads:
-        for pod_set in workload.pod_sets:
+        for pod_set in workload.pod_sets if id(workload.document.source) in dated else ():
             for place in ("labels", "annotations"):
                 for key, value in mapping(pod_set.template, "metadata", place).items():
                     yield from _told(*pod_set.at(("metadata", place, key)), value)

@@ -121,7 +121,7 @@ def image_missing(fleet: Fleet) -> Iterator[Issue]:
             if isinstance(image, str) and image != image.strip():
                 message = f"the image of {named(container)} has blanks around it"
                 yield Issue(document, (*written, "image"), message, f'write "{image.strip()}"')
-            elif described and not image and document.has(written):
+            elif described and not image and mapping(document.manifest, *written).get("name") == container.get("name"):
                 yield Issue(document, (*written, "image"), f"{named(container)} has no image", "write the image")
 
 

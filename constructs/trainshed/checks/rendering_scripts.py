@@ -21,7 +21,7 @@ _LATE_SHEBANG: Final = re.compile(r"\A[\s\ufeff]+#!")
 #: An interpreter with more than one argument, and nothing after that line.
 _FOLDED: Final = re.compile(r"\A#!\s*\S+(?:[ \t]+\S+){2,}\s*\Z")
 #: A first line that ends in a backslash and an n, outside of quotes, and no line end at all.
-_ESCAPED: Final = re.compile(r"(?:#!|set -|export |cd |source )[^\n\\'\"]*\\n[^\n]*\Z")
+_ESCAPED: Final = re.compile(r"(?:#!|set -)[^\n\\'\"]*\\n[^\n]*\Z")
 _SCRIPT_NAME: Final = re.compile(r"\.(?:sh|bash|py|pl|rb)$|(?:^|/)(?:entrypoint|run|start)$")
 
 
@@ -115,20 +115,26 @@ def script_crlf(fleet: Fleet) -> Iterator[Issue]:
             if value.lstrip().startswith("#!") or (isinstance(key, str) and _SCRIPT_NAME.search(key)):
                 message = f'"{key}" is a script with CRLF line ends (carriage returns)'
                 yield Issue(document, ("data", key), message, "write it with LF line ends")
-    for _, pod_set in pod_sets(fleet):
-        for path, value in _scripts(pod_set):
-            if "\r\n" in value:
-                message = "the script has CRLF line ends (carriage returns)"
-                yield issue(pod_set, path, message, "write it with LF line ends")
+    for pod_set, path, value in _odd_scripts(fleet):
+        if "\r\n" in value:
+            message = "the script has CRLF line ends (carriage returns)"
+            yield issue(pod_set, path, message, "write it with LF line ends")
 
 
-def _scripts(pod_set: PodSet) -> Iterator[tuple[Path, str]]:
-    """(path in the template, text) of every command and argument with several lines, or written as if it had."""
-    for path, container in (*pod_set.containers, *pod_set.init_containers):
-        for field in ("command", "args"):
-            for index, value in enumerate(items(container, field)):
-                if isinstance(value, str) and ("\n" in value or "\\n" in value):
-                    yield (*path, field, index), value
+def _odd_scripts(fleet: Fleet) -> list[tuple[PodSet, Path, str]]:
+    """(pod set, path in its template, text) of commands and arguments with CRLF or an escaped line end."""
+    memo = fleet.kueue.memo
+    if "odd scripts" not in memo:
+        memo["odd scripts"] = [
+            (pod_set, (*path, field, index), value)
+            for _, pod_set in pod_sets(fleet)
+            for path, container in (*pod_set.containers, *pod_set.init_containers)
+            for field in ("command", "args")
+            for index, value in enumerate(items(container, field))
+            if isinstance(value, str) and ("\r\n" in value or "\\n" in value)
+        ]
+    found: list[tuple[PodSet, Path, str]] = memo["odd scripts"]
+    return found
 
 
 @rule("rendering-escaped-newlines", severity="error", family=FAMILY)
@@ -156,10 +162,9 @@ def escaped_newlines(fleet: Fleet) -> Iterator[Issue]:
         for key, value in mapping(document.manifest, "data").items():
             if isinstance(value, str) and _ESCAPED.match(value):
                 yield Issue(document, ("data", key), f'"{key}" has \\n in place of line ends (newlines)', fix)
-    for _, pod_set in pod_sets(fleet):
-        for path, value in _scripts(pod_set):
-            if _ESCAPED.match(value):
-                yield issue(pod_set, path, "the script has \\n in place of line ends (newlines)", fix)
+    for pod_set, path, value in _odd_scripts(fleet):
+        if _ESCAPED.match(value):
+            yield issue(pod_set, path, "the script has \\n in place of line ends (newlines)", fix)
 
 
 @rule("rendering-volume-without-source", severity="warning", family=FAMILY)

@@ -120,6 +120,7 @@ def config_map(text: str, key: str = "run.sh") -> Manifest:
         ("printf 'a\\n'", False),
         ("set -e; printf 'a\\n'", False),
         ("write \\n for a line end", False),
+        ("cd \\network\\share", False),
     ],
 )
 def test_escaped_line_ends(text: str, bad: bool) -> None:
@@ -160,3 +161,12 @@ def test_a_date_without_quotes(written: str, bad: int) -> None:
     for text in texts:
         found = [item for item in findings(text=text) if item.code == "rendering-plain-date"]
         assert len(found) == bad, text
+
+
+def test_the_sidecar_that_kuberay_adds_needs_no_image() -> None:
+    spec = {"containers": [{"name": "head", "image": "ray"}]}
+    cluster = {"enableInTreeAutoscaling": True, "headGroupSpec": {"template": {"spec": spec}}}
+    assert "rendering-image-missing" not in codes(made("ray.io/v1", "RayCluster", cluster))
+    options = cluster | {"autoscalerOptions": {"resources": {"limits": {"cpu": "1"}}}}
+    assert "rendering-image-missing" not in codes(made("ray.io/v1", "RayCluster", options))
+    assert "rendering-image-missing" in codes(job(pod(box={"image": ""})))

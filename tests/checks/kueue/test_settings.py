@@ -141,3 +141,8 @@ def test_what_a_transformation_makes_of_a_request_must_be_covered(credits: dict[
     uncovered = [item for item in found if item.code == "kueue-uncovered-resource"]
     assert bool(uncovered) == bad
     assert all("transformations make of cpu" in item.message for item in uncovered)
+
+
+def test_a_quota_below_zero_is_told_once() -> None:
+    world = [flavor(), cluster_queue("gpu", {"h100": {"cpu": "-1"}}), local_queue()]
+    assert "kueue-quota-unit" not in codes(*world)
