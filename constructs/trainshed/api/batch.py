@@ -230,7 +230,7 @@ class CronJobSpec(Model):
     time_zone: Str | None = None
 
     def rules(self) -> Iterator[Broken]:
-        """`validateCronJobSpec`. The schedule is checked for its shape, not for the range of its numbers."""
+        """`validateCronJobSpec`."""
         if error := schedule_error(self.schedule):
             yield Broken("schedule", error, 'write five fields, such as "0 3 * * 1-5", or a word such as "@daily"')
         if self.time_zone is not None and (error := time_zone_error(self.time_zone)):

@@ -7,6 +7,7 @@ from typing import Final
 
 #: Modules of `trainshed.checks` that register rules. A new one is added here.
 MODULES: Final[tuple[str, ...]] = (
+    "apps_workloads",
     "argocd_apps",
     "argocd_drift",
     "argocd_makers",
@@ -27,8 +28,10 @@ MODULES: Final[tuple[str, ...]] = (
     "gang_places",
     "gang_pod_groups",
     "gang_setups",
+    "gang_sizes",
     "gang_trainer",
     "job_runs",
+    "jobset_patterns",
     "jobset_placement",
     "jobset_runs",
     "kai_gangs",
@@ -59,6 +62,7 @@ MODULES: Final[tuple[str, ...]] = (
     "lws_groups",
     "names_derived",
     "pod_commands",
+    "pod_fields",
     "reference_mounts",
     "reference_names",
     "reference_pods",

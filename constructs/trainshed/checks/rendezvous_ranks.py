@@ -239,6 +239,8 @@ def _repeats(run: Run, member: Member, option: Option) -> str:
             return f"which begins at 0 in each of the {member.pod_set.replicas} Jobs"
         if any(key in ref.source for key in _JOB_INDEX) and each > 1:
             return f"which is the same for the {each} pods of each Job"
+    if form == "LeaderWorkerSet" and "leaderworkerset.sigs.k8s.io/group-index" in ref.source and run.pods > 1:
+        return f"which is the same for all {run.pods} pods of a group"
     if form == "JobSet" and member.pod_set.replicas == 1 and pods > 1 and any(key in ref.source for key in _JOB_INDEX):
         return f"which is the same for all {pods} pods of the one Job"
     if form == "JobSet" and ref.source in INDEX_PATHS and world > pods:

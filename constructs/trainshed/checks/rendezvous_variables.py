@@ -32,6 +32,19 @@ PET: Final = frozenset(
     )
 )  # fmt: skip
 _KNOWN: Final = frozenset({"Job", "JobSet", "LeaderWorkerSet", "StatefulSet", "Deployment", "Pod", "pytorch"})
+#: Misspelt in ways that are no slip of the keyboard.
+_ALIASES: Final = {
+    "PET_MASTER_ADDRESS": "PET_MASTER_ADDR",
+    "PET_MASTER_HOST": "PET_MASTER_ADDR",
+    "PET_NUM_NODES": "PET_NNODES",
+    "PET_NUMNODES": "PET_NNODES",
+    "PET_NPROC": "PET_NPROC_PER_NODE",
+    "PET_NUM_PROC_PER_NODE": "PET_NPROC_PER_NODE",
+    "PET_PROC_PER_NODE": "PET_NPROC_PER_NODE",
+    "PET_RANK": "PET_NODE_RANK",
+    "PET_PORT": "PET_MASTER_PORT",
+    "PET_RDZV_HOST": "PET_RDZV_ENDPOINT",
+}
 #: Names that only controllers and launchers give.
 _GIVEN: Final = frozenset(
     {*PET, "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "LOCAL_RANK", "NODE_RANK", "JOB_COMPLETION_INDEX"}
@@ -75,6 +88,58 @@ def variable_order(fleet: Fleet) -> Iterator[Issue]:
                 message += " stays as it is"
                 ours = unknown.name in box.environment.paths
                 fix = f"define {unknown.name} first" if ours else _args(unknown.name)
+                yield issue(box.pod_set, unknown.path, message, fix)
+
+
+@rule("rendezvous-variable-literal", severity="error", family=FAMILY)
+def variable_literal(fleet: Fleet) -> Iterator[Issue]:
+    """A variable's value names another variable that the container does not have.
+
+    Why: Kubernetes leaves `$(NAME)` in a value as it stands when nothing defines the name before it, and it runs no
+    command: an address or a rank is then that very text.
+    Fix: Correct the name, define the variable, or let a shell in command work the value out.
+    Bad:
+        apiVersion: leaderworkerset.x-k8s.io/v1
+        kind: LeaderWorkerSet
+        metadata: {name: serve, namespace: team-a}
+        spec:
+          leaderWorkerTemplate:
+            size: 2
+            workerTemplate:
+              spec:
+                containers:
+                - name: node
+                  image: trainer
+                  command: [torchrun, serve.py]
+                  env: [{name: PET_NNODES, value: $(LWS_SIZE)}]
+    Good:
+        apiVersion: leaderworkerset.x-k8s.io/v1
+        kind: LeaderWorkerSet
+        metadata: {name: serve, namespace: team-a}
+        spec:
+          leaderWorkerTemplate:
+            size: 2
+            workerTemplate:
+              spec:
+                containers:
+                - name: node
+                  image: trainer
+                  command: [torchrun, serve.py]
+                  env: [{name: PET_NNODES, value: $(LWS_GROUP_SIZE)}]
+    """
+    for run in fleet.runs:
+        for box in run.boxes if run.named and _known(run.workload) else ():
+            made = box.environment
+            for unknown in made.unknown if made.complete else ():
+                if unknown.later or unknown.variable not in _GIVEN:
+                    continue
+                near = near_miss(unknown.name, [*made.values, *_GIVEN])
+                message = f"{unknown.variable} uses $({unknown.name}), which nothing defines: the text stays as it is"
+                if not _NAME.fullmatch(unknown.name):
+                    message = f"{unknown.variable} is $({unknown.name}), and Kubernetes runs no command in a value"
+                fix = (
+                    f'did you mean "$({near})"?' if near else "define it before, or let a shell in command work it out"
+                )
                 yield issue(box.pod_set, unknown.path, message, fix)
 
 
@@ -176,7 +241,7 @@ def variable_misspelt(fleet: Fleet) -> Iterator[Issue]:
                 if not name.upper().startswith("PET_") or name in PET:
                     continue
                 meant = name.upper().replace("PET_PET_", "PET_").replace("-", "_")
-                meant = meant if meant in PET else near_miss(meant, sorted(PET))
+                meant = meant if meant in PET else _ALIASES.get(meant) or near_miss(meant, sorted(PET))
                 if meant:
                     message = f"{name} is not a variable that torchrun reads"
                     yield issue(pod_set, (*path, "env", index, "name"), message, f'did you mean "{meant}"?')
