@@ -18,12 +18,13 @@ _FAMILY = "kueue fair sharing"
 
 @rule("kueue-borrow-within-cohort-unused", severity="warning", family=_FAMILY, targets=("kueue",))
 def borrow_within_cohort_unused(fleet: Fleet) -> Iterator[Issue]:
-    """`borrowWithinCohort` is set while Kueue shares fairly.
+    """`borrowWithinCohort` is set while Kueue shares fairly, or its threshold while its policy is Never.
 
     Why: With `fairSharing` in the manager's configuration, shares decide who is preempted and `borrowWithinCohort`
-    does not, though the flavor assigner still expects preemption where it cannot happen.
+    does not, though the flavor assigner still expects preemption where it cannot happen. `maxPriorityThreshold` is read
+    with `policy: LowerPriority` only; Never is the default.
 
-    Fix: Leave `borrowWithinCohort` out.
+    Fix: Leave `borrowWithinCohort` out, or write its policy.
 
     Bad:
         apiVersion: v1
@@ -52,10 +53,17 @@ def borrow_within_cohort_unused(fleet: Fleet) -> Iterator[Issue]:
           namespaceSelector: {}
           preemption: {reclaimWithinCohort: Any, borrowWithinCohort: {policy: LowerPriority}}
     """
-    if not fleet.kueue.config.fair_sharing:
-        return
+    sharing = fleet.kueue.config.fair_sharing
     for queue in fleet.kueue.cluster_queues.values():
-        if queue.policy("borrowWithinCohort") != "Never":
+        threshold = dig(queue.spec, "preemption", "borrowWithinCohort", "maxPriorityThreshold")
+        if queue.policy("borrowWithinCohort") == "Never" and threshold is not None:
+            yield Issue(
+                queue.doc,
+                ("spec", "preemption", "borrowWithinCohort", "maxPriorityThreshold"),
+                f"maxPriorityThreshold is {threshold}, but borrowWithinCohort.policy is Never: it has no effect",
+                "write policy: LowerPriority, or leave the threshold out",
+            )
+        elif sharing and queue.policy("borrowWithinCohort") != "Never":
             yield Issue(
                 queue.doc,
                 ("spec", "preemption", "borrowWithinCohort"),
@@ -120,10 +128,10 @@ def admission_scope_unused(fleet: Fleet) -> Iterator[Issue]:
 
 @rule("kueue-zero-weight-first", severity="info", family=_FAMILY, targets=("kueue",))
 def zero_weight_first(fleet: Fleet) -> Iterator[Issue]:
-    """A LocalQueue with weight 0 is served first by Kueue before 0.18.5 and 0.19.1.
+    """A LocalQueue with weight 0 is served first by Kueue before 0.18.5 and 0.19.1; one below 0 is always last.
 
     Why: Usage by weight was 0/0 for an idle queue, which sorts before every number. Releases with the fix serve it
-    last.
+    last. No webhook looks at the weight of a LocalQueue.
 
     Fix: Write a small weight such as 0.01, or run Kueue 0.18.5, 0.19.1 or newer.
 
@@ -152,6 +160,9 @@ def zero_weight_first(fleet: Fleet) -> Iterator[Issue]:
     fixed = fixed_in(kueue_release(fleet), ((0, 18, 5), (0, 19, 1)), (0, 20))
     for local in fleet.kueue.local_queues.values():
         weight = dig(local.document.manifest, "spec", "fairSharing", "weight")
+        if weight is not None and (amount("cpu", weight) or 0) < 0:
+            message = f"fairSharing.weight is {weight}, below 0: its usage counts as infinite, so it is served last"
+            yield Issue(local.document, ("spec", "fairSharing", "weight"), message, "write a weight above 0", "warning")
         queue = fleet.kueue.cluster_queues.get(local.cluster_queue)
         if weight is None or queue is None or amount("cpu", weight) != 0:
             continue

@@ -149,3 +149,41 @@ def namespace_without_effect(fleet: Fleet) -> Iterator[Issue]:
         if scope_of(document.api_version, document.kind) is None:
             message = f"{document.kind} belongs to no namespace, and this one names {document.namespace}"
             yield Issue(document, ("metadata", "namespace"), message, "leave the namespace out")
+
+
+@rule("rendering-variable-without-source", severity="warning", family=FAMILY)
+def variable_without_source(fleet: Fleet) -> Iterator[Issue]:
+    """An environment variable's `valueFrom` is null.
+
+    Why: The API server drops a null, and the variable is empty: a token or address that a template did not find is
+    missed only when the program needs it.
+    Fix: Write the source (`secretKeyRef`, `configMapKeyRef`, `fieldRef`), or leave the variable out.
+    Bad:
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          template:
+            spec:
+              restartPolicy: Never
+              containers: [{name: node, image: trainer, env: [{name: HF_TOKEN, valueFrom: null}]}]
+    Good:
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: sft, namespace: team-a}
+        spec:
+          template:
+            spec:
+              restartPolicy: Never
+              containers:
+              - name: node
+                image: trainer
+                env: [{name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hub, key: token, optional: true}}}]
+    """
+    for _, pod_set in pod_sets(fleet):
+        for path, container in containers(pod_set):
+            for index, entry in mappings(container, "env"):
+                if "valueFrom" in entry and entry["valueFrom"] is None and entry.get("value") is None:
+                    message = f'variable "{entry.get("name")}" of {named(container)} has no source: it is empty'
+                    where: Path = (*path, "env", index, "valueFrom")
+                    yield issue(pod_set, where, message, "write the source, or leave the variable out")

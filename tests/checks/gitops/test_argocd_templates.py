@@ -170,3 +170,17 @@ def test_the_sidecar_that_kuberay_adds_needs_no_image() -> None:
     options = cluster | {"autoscalerOptions": {"resources": {"limits": {"cpu": "1"}}}}
     assert "rendering-image-missing" not in codes(made("ray.io/v1", "RayCluster", options))
     assert "rendering-image-missing" in codes(job(pod(box={"image": ""})))
+
+
+@pytest.mark.parametrize(
+    ("entry", "bad"),
+    [
+        ({"name": "A", "valueFrom": None}, True),
+        ({"name": "A", "value": None, "valueFrom": None}, True),
+        ({"name": "A", "value": "x", "valueFrom": None}, False),
+        ({"name": "A"}, False),
+        ({"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}, False),
+    ],
+)
+def test_a_variable_whose_source_got_lost(entry: Manifest, bad: bool) -> None:
+    assert ("rendering-variable-without-source" in codes(job(pod(box={"env": [entry]})))) == bad

@@ -146,3 +146,21 @@ def test_what_a_transformation_makes_of_a_request_must_be_covered(credits: dict[
 def test_a_quota_below_zero_is_told_once() -> None:
     world = [flavor(), cluster_queue("gpu", {"h100": {"cpu": "-1"}}), local_queue()]
     assert "kueue-quota-unit" not in codes(*world)
+
+
+@pytest.mark.parametrize(
+    ("policy", "bad"),
+    [({"policy": "Never"}, True), ({}, True), ({"policy": "LowerPriority"}, False)],
+)
+def test_a_threshold_is_read_with_a_policy_only(policy: dict[str, str], bad: bool) -> None:
+    preemption = {"reclaimWithinCohort": "Any", "borrowWithinCohort": policy | {"maxPriorityThreshold": 100}}
+    queue = cluster_queue("gpu", {"h100": {"cpu": "8"}}, cohortName="org", preemption=preemption)
+    found = codes(flavor(), queue, cluster_queue("other", {"h100": {"cpu": "8"}}, cohortName="org"))
+    assert ("kueue-borrow-within-cohort-unused" in found) == bad
+
+
+@pytest.mark.parametrize(("weight", "bad"), [("-1", True), ("1", False), ("500m", False)])
+def test_a_weight_below_zero(weight: str, bad: bool) -> None:
+    queue = local_queue(fairSharing={"weight": weight})
+    world = [flavor(), cluster_queue("gpu", {"h100": {"cpu": "8"}}), queue]
+    assert ("kueue-zero-weight-first" in codes(*world)) == bad
