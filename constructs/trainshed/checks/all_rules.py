@@ -115,6 +115,7 @@ MODULES: Final[tuple[str, ...]] = (
     "volcano_tree",
     "yunikorn_amounts",
     "yunikorn_config",
+    "yunikorn_fit",
     "yunikorn_gangs",
     "yunikorn_ignored",
     "yunikorn_pods",

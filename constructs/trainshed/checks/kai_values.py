@@ -25,6 +25,8 @@ _PLACEMENTS: Final = (
     "kai.scheduler/segment-topology-required-placement",
     "kai.scheduler/segment-topology-preferred-placement",
 )
+#: PriorityClasses of KAI's chart (v0.17.0).
+_INSTALLED: Final = ("train", "build-preemptible", "build", "inference")
 _DURATION: Final = re.compile(r"0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+")
 _RUNTIMES: Final = ("preemptMinRuntime", "reclaimMinRuntime")
 _DELAYS: Final = ("kai.scheduler/preemption-delay", "kai.scheduler/staleness-grace-period")
@@ -60,6 +62,42 @@ def preemptibility_value(fleet: Fleet) -> Iterator[Issue]:
             message = f'preemptibility is "{written}", which KAI does not know: the priority decides instead'
             fix = nearest(written, _CLASSES) or "write preemptible or non-preemptible"
             yield Issue(workload.document, path, message, fix)
+
+
+@rule("kai-priority-label", severity="warning", family=_FAMILY, targets=("kai",))
+def priority_label(fleet: Fleet) -> Iterator[Issue]:
+    """The label `priorityClassName` names a PriorityClass that does not exist.
+
+    Why: KAI then takes the class of the kind instead, with a line in its log: a build becomes a training run that may
+    be evicted, or the other way round.
+    Fix: Name an existing PriorityClass; KAI installs train, build-preemptible, build and inference.
+    Bad:
+        apiVersion: v1
+        kind: Pod
+        metadata:
+          name: probe
+          namespace: team-a
+          labels: {kai.scheduler/queue: research, priorityClassName: infrence}
+        spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: a, image: t}]}
+    Good:
+        apiVersion: v1
+        kind: Pod
+        metadata:
+          name: probe
+          namespace: team-a
+          labels: {kai.scheduler/queue: research, priorityClassName: inference}
+        spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: a, image: t}]}
+    """
+    own = fleet.names("scheduling.k8s.io", "PriorityClass")
+    known = {*own, *_INSTALLED}
+    for workload in fleet.gang_marks.kai:
+        written = workload.labels.get("priorityClassName", "")
+        if not written or written in known or written.startswith("system-"):
+            continue
+        if own or nearest(written, known):
+            message = f'label priorityClassName names "{written}", and there is no such PriorityClass: it is ignored'
+            fix = nearest(written, known) or f'add PriorityClass "{written}"'
+            yield Issue(workload.document, (*workload.labels_path, "priorityClassName"), message, fix)
 
 
 @rule("kai-duration", severity="error", family="kai queues", targets=("kai",))

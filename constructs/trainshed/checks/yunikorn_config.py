@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from trainshed.checks.gang_common import listed
 from trainshed.checks.rule import Issue, rule
 from trainshed.faults import nearest
-from trainshed.fleet.access import Node, items, mapping, mappings, text
-from trainshed.fleet.yunikorn_config import YuniKornConfig, YuniKornQueue, amount
+from trainshed.fleet.access import Node, items, mapping, mappings, text, whole
+from trainshed.fleet.yunikorn_config import YuniKornConfig, YuniKornQueue, amount, resources
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -170,6 +170,19 @@ def _queue(queue: YuniKornQueue) -> Iterator[Told]:
             yield f'has {acl} "{text(node, acl)}" in queue {path}: users, one space, groups', "separate names by commas"
     yield from _properties(queue)
     yield from _limits(f"queue {path}", node)
+    yield from _limits_above(queue)
+
+
+def _limits_above(queue: YuniKornQueue) -> Iterator[Told]:
+    """Limits of users and groups above those of the queue itself."""
+    running = whole(queue.node, "maxapplications")
+    for _, limit in mappings(queue.node, "limits"):
+        more = whole(limit, "maxapplications")
+        if running and more and more > running:
+            yield f"has a limit of {more} maxapplications in queue {queue.path}, whose own is {running}", "lower it"
+        for name, allowed in resources(limit.get("maxresources")).items():
+            if name in queue.max and allowed > queue.max[name]:
+                yield f"has a limit of maxresources {name} above the max of queue {queue.path}", "lower it"
 
 
 def _properties(queue: YuniKornQueue) -> Iterator[Told]:

@@ -255,8 +255,8 @@ def gang_over_max(fleet: Fleet) -> Iterator[Issue]:
             over = [name for name, amount in needs.items() if name in level.max and amount > level.max[name]]
             if over:
                 message = (
-                    f"the gang's placeholders need {_n(needs[over[0]])} {over[0]}, and the max of queue {level.path} "
-                    f"is {_n(level.max[over[0]])}: the application is rejected"
+                    f"the gang's placeholders need {shown_amount(needs[over[0]])} {over[0]}, and the max of queue "
+                    f"{level.path} is {shown_amount(level.max[over[0]])}: the application is rejected"
                 )
                 yield Issue(
                     *place(pod_set, TASK_GROUPS), message, "raise the max, or make the gang smaller", None, related
@@ -279,7 +279,8 @@ def placeholders(groups: list[Node]) -> Resources:
     return total
 
 
-def _n(value: Fraction) -> str:
+def shown_amount(value: Fraction) -> str:
+    """An amount of queues.yaml for a sentence."""
     return str(value.numerator) if value.denominator == 1 else f"{float(value):g}"
 
 

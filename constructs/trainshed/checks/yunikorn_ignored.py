@@ -12,6 +12,7 @@ from trainshed.checks.rule import Issue, rule
 from trainshed.checks.yunikorn_config import FAMILY
 from trainshed.checks.yunikorn_pods import APPLICATIONS, TASK_GROUP, TASK_GROUPS, Groups, for_yunikorn, place, values
 from trainshed.fleet.access import mapping, mappings, strings, text
+from trainshed.fleet.yunikorn_config import KEY, NAMES
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -25,7 +26,7 @@ _QUOTAS: Final = ("yunikorn.apache.org/namespace.quota", "yunikorn.apache.org/na
 
 @rule("yunikorn-config-ignored", severity="warning", family=FAMILY, targets=("yunikorn",))
 def config_ignored(fleet: Fleet) -> Iterator[Issue]:
-    """queues.yaml has a partition that Kubernetes never uses, or a property that is misspelt.
+    """queues.yaml has another name, a partition that Kubernetes never uses, or a property that is misspelt.
 
     Why: On Kubernetes only the partition `default` is used, and its properties are not checked: an unknown one has no
     effect.
@@ -49,6 +50,13 @@ def config_ignored(fleet: Fleet) -> Iterator[Issue]:
             - name: default
               queues: [{name: root, submitacl: "*", properties: {application.sort.policy: fair}}]
     """
+    for document in fleet.of(("", "ConfigMap")):
+        keys = mapping(document.manifest, "data")
+        if document.name in NAMES and KEY not in keys and "service.policyGroup" not in keys:
+            for key in keys:
+                if isinstance(key, str) and key.endswith((".yml", ".yaml")):
+                    message = f'YuniKorn reads the key "{KEY}" of this ConfigMap, and not "{key}"'
+                    yield Issue(document, ("data", key), message, f"write {KEY}")
     for config in fleet.yunikorn:
         names = [text(item, "name") for _, item in mappings(config.data, "partitions")]
         for name in names if "default" in [item.lower() for item in names] else ():

@@ -190,3 +190,38 @@ def test_a_gang_over_what_comes_after_it(policy: str, status: str) -> None:
     assert code in codes(runtime(policy, "volcano", depends))
     assert code not in codes(runtime(policy, "volcano"))
     assert code not in codes(runtime("{}", "volcano", depends))
+
+
+@pytest.mark.parametrize(("name", "bad"), [("inference", 0), ("train", 0), ("trian", 1), ("own-class", 0)])
+def test_the_priority_class_in_a_label(name: str, bad: int) -> None:
+    made = pod(f"labels: {{kai.scheduler/queue: default-queue, priorityClassName: {name}}}", "kai-scheduler")
+    assert codes(made) == ["kai-priority-label"] * bad
+
+
+@pytest.mark.parametrize(
+    ("limit", "bad"),
+    [
+        ("{users: [u], maxapplications: 10}", 1),
+        ("{users: [u], maxapplications: 5}", 0),
+        ("{users: [u], maxresources: {vcore: 8}}", 1),
+        ("{users: [u], maxresources: {vcore: 4, memory: 8G}}", 0),
+    ],
+)
+def test_a_limit_above_that_of_its_queue(limit: str, bad: int) -> None:
+    queue = f"- {{name: a, maxapplications: 5, resources: {{max: {{vcore: 4}}}}, limits: [{limit}]}}"
+    assert codes(yunikorn(queue)) == ["yunikorn-config-invalid"] * bad
+
+
+def test_queues_under_another_key() -> None:
+    good = yunikorn("- {name: a}")
+    assert codes(good) == []
+    assert codes(good.replace("queues.yaml", "queues.yml")) == ["yunikorn-config-ignored"]
+    named = good.replace("  queues.yaml", "  service.policyGroup: team\n  team.yaml")
+    assert "yunikorn-config-ignored" not in codes(named)
+
+
+@pytest.mark.parametrize(("most", "bad"), [(4, 1), (8, 0)])
+def test_a_pod_that_its_queue_never_holds(most: int, bad: int) -> None:
+    conf = yunikorn(f"- {{name: a, resources: {{max: {{nvidia.com/gpu: {most}}}}}}}")
+    made = pod("labels: {yunikorn.apache.org/queue: root.a, yunikorn.apache.org/app-id: r}", "yunikorn", gpus=8)
+    assert codes(conf, made) == ["yunikorn-pod-over-max"] * bad
