@@ -10,10 +10,11 @@ import os
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from types import FrameType
+
+from trainshed.spelling import nearest as nearest  # part of how a fault is told
 
 
 @dataclass(frozen=True, order=True)
@@ -84,16 +85,6 @@ def _harmless(char: str) -> bool:
 
 def _escaped(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """`did you mean "…"?` for the known word closest to `word`, or an empty string when none is close."""
-    choices = list(known)
-    matches = get_close_matches(word, choices, n=1, cutoff=0.6)
-    if not matches:
-        lowered = {choice.lower(): choice for choice in choices}
-        matches = [lowered[m] for m in get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)]
-    return f'did you mean "{matches[0]}"?' if matches else ""
 
 
 def shown_path(file: str) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from trainshed.checks.argocd import FAMILY, app_options, application_specs, folder, sources_of, sync_options
+from trainshed.checks.argocd import FAMILY, app_options, application_specs, sources_of, sync_options
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import Node, dig, items, mappings, text
 from trainshed.fleet.document import Document
@@ -93,7 +93,7 @@ def _operator(fleet: Fleet, spec: Node) -> str:
 
 def _without_crds(fleet: Fleet, path: str) -> bool:
     """Whether the input has what stands at `path` of the repository, and no CRD is there."""
-    there = [item for item in fleet.documents if f"/{folder(item)}/".endswith(f"/{path}/")]
+    there = fleet.folders.ending(path)
     return bool(there) and not any(item.kind == "CustomResourceDefinition" for item in there)
 
 
@@ -133,13 +133,17 @@ def ignored_field_applied(fleet: Fleet) -> Iterator[Issue]:
           syncPolicy: {automated: {selfHeal: true}, syncOptions: [RespectIgnoreDifferences=true]}
           ignoreDifferences: [{group: apps, kind: Deployment, jsonPointers: [/spec/replicas]}]
     """
+    known: dict[tuple[Any, ...], Document | None] = {}
     for application, start, spec in application_specs(fleet):
         if "RespectIgnoreDifferences=true" in app_options(spec):
             continue
         for index, entry in mappings(spec, "ignoreDifferences"):
             for field in ("jsonPointers", "jqPathExpressions"):
                 for position, pointer in enumerate(items(entry, field)):
-                    holder = _holder(fleet, entry, pointer)
+                    key = (*(text(entry, name) for name in ("group", "kind", "name", "namespace")), str(pointer))
+                    if key not in known:
+                        known[key] = _holder(fleet, entry, pointer)
+                    holder = known[key]
                     if holder is not None:
                         path = (*start, "ignoreDifferences", index, field, position)
                         yield _still_applied(application, path, pointer, holder)
@@ -158,7 +162,10 @@ def _holder(fleet: Fleet, entry: Node, pointer: Any) -> Document | None:
     if not isinstance(pointer, str) or not (pointer.startswith("/") or _PLAIN_JQ.fullmatch(pointer)):
         return None
     group, kind = text(entry, "group"), text(entry, "kind")
-    for document in fleet.documents if "*" in (group, kind) else fleet.of((group, kind)):
+    candidates = fleet.documents if "*" in (group, kind) else fleet.of((group, kind))
+    if "*" not in (group, kind) and text(entry, "name"):
+        candidates = fleet.named(group, kind, text(entry, "name"))
+    for document in candidates:
         fits = group in ("*", document.group) and kind in ("*", document.kind) and document.judged
         named = text(entry, "name") in ("", document.name)
         there = text(entry, "namespace") in ("", document.namespace)

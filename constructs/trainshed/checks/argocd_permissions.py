@@ -10,12 +10,12 @@ from trainshed.api.registry import KINDS as MODELLED
 from trainshed.api.registry import scope_of
 from trainshed.checks.argocd import APPLICATION, APPLICATION_SET, FAMILY, PROJECT, folder, is_live, sources_of
 from trainshed.checks.argocd_projects import allowed_by
-from trainshed.checks.kueue_near import near_miss
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import mapping, mappings, text
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workloads import KINDS
+from trainshed.spelling import near_miss
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet

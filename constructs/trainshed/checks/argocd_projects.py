@@ -7,13 +7,14 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from trainshed.checks.argocd import APPLICATION, APPLICATION_SET, FAMILY, PROJECT, application_specs, sources_of
-from trainshed.checks.kueue_near import near_miss
+from trainshed.checks.gang_common import listed
 from trainshed.checks.rule import Issue, rule
 from trainshed.faults import nearest
 from trainshed.fleet.access import dig, items, mapping, mappings, text
 from trainshed.fleet.document import Document
 from trainshed.fleet.finding import Severity
 from trainshed.fleet.paths import Path
+from trainshed.spelling import Names, near_miss
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -60,11 +61,12 @@ def project_missing(fleet: Fleet) -> Iterator[Issue]:
         if name and name != "default" and "{{" not in name and name not in known:
             hint = nearest(name, known)
             severity: Severity | None = None if hint else "warning"
-            message = f'AppProject "{name}" is not in the input, which has {", ".join(sorted(known))}'
+            message = f'AppProject "{name}" is not in the input, which has {listed(known)}'
             yield Issue(document, path, message, hint or "add it, or name another", severity)
-    namespaces = {document.namespace for document in fleet.of(APPLICATION, APPLICATION_SET) if document.namespace}
+    used = (document.namespace for document in fleet.of(APPLICATION, APPLICATION_SET))
+    namespaces = Names(dict.fromkeys(namespace for namespace in used if namespace))
     for project in fleet.of(PROJECT):
-        near = near_miss(project.namespace or "", [name for name in namespaces if name])
+        near = near_miss(project.namespace or "", namespaces)
         if near and project.namespace not in namespaces:
             message = f'the AppProject is in namespace "{project.namespace}", and its Applications are in "{near}"'
             yield Issue(project, ("metadata", "namespace"), message, f'did you mean "{near}"?')

@@ -17,12 +17,12 @@ from trainshed.checks.argocd import (
     hook_types,
     sync_options,
 )
-from trainshed.checks.kueue_near import near_miss
 from trainshed.checks.rule import Issue, rule
 from trainshed.faults import nearest
 from trainshed.fleet.access import items, mapping
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
+from trainshed.spelling import near_miss
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet

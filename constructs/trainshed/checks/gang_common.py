@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from itertools import islice
 from typing import Final
 
 from trainshed.faults import nearest
@@ -13,6 +14,7 @@ from trainshed.fleet.amounts import amounts
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workload import Workload
+from trainshed.spelling import Names
 
 VOLCANO: Final = "volcano"
 KAI: Final = "kai-scheduler"
@@ -22,18 +24,22 @@ VOLCANO_GROUP: Final = "scheduling.k8s.io/group-name"
 KAI_QUEUE: Final = "kai.scheduler/queue"
 _TORCH: Final = re.compile(r"\btorchrun\b|torch\.distributed\.(run|launch)\b|\baccelerate\s+launch\b")
 _RENDEZVOUS: Final = ("MASTER_ADDR", "WORLD_SIZE", "PET_NNODES", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT")
+#: So many names are compared when the nearest one is the object itself.
+_FEW: Final = 64
 _ELASTIC: Final = re.compile(r"--nnodes[= ]\s*[\"']?(\d+):(\d+)")
 
 
 def listed(names: Iterable[str], most: int = 6) -> str:
     """Names for a sentence, the first few of them."""
-    shown = sorted(set(names))
+    shown = names.in_order if isinstance(names, Names) else sorted(set(names))
     return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")
 
 
-def proposal(name: str, known: Iterable[str], otherwise: str) -> str:
-    """The nearest known name as a question, followed by what else would be right."""
+def proposal(name: str, known: Iterable[str], otherwise: str, but: str = "") -> str:
+    """The nearest known name other than `but` as a question, followed by what else would be right."""
     near = nearest(name, known)
+    if but and near == nearest(but, (but,)):
+        near = nearest(name, [item for item in islice(known, _FEW) if item != but])
     return f"{near} Otherwise {otherwise}" if near else otherwise
 
 

@@ -13,6 +13,7 @@ from trainshed.fleet.document import Document
 from trainshed.fleet.finding import Severity
 from trainshed.fleet.kai_tree import GROUP, NUMBERS, RESOURCES, UNLIMITED, KaiQueue, in_units
 from trainshed.fleet.paths import Path
+from trainshed.spelling import Names
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -133,14 +134,14 @@ def parent_missing(fleet: Fleet) -> Iterator[Issue]:
             gpu: {quota: -1, limit: -1, overQuotaWeight: 1}
     """
     tree = fleet.kai
+    known = Names(tree.queues)
     for queue in tree.queues.values():
         path = ("spec", "parentQueue")
         if queue.parent and not tree.exists(queue.parent) and not fleet.find(GROUP, "Queue", None, queue.parent):
             severity: Severity = "error" if len(tree.queues) > 1 else "warning"
-            others = [name for name in tree.queues if name != queue.name]
             depends = "" if severity == "error" else ", unless it exists elsewhere"
             message = f'there is no Queue "{queue.parent}" to be the parent: the queue and all below it are dropped'
-            fix = proposal(queue.parent, others, f'add Queue "{queue.parent}"')
+            fix = proposal(queue.parent, known, f'add Queue "{queue.parent}"', queue.name)
             yield Issue(queue.document, path, message + depends, fix, severity)
         elif circle := tree.circle(queue.name):
             message = f"the queues are each other's parents: {' → '.join([*circle, circle[0]])}"

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.gang_common import KAI, KAI_QUEUE, label_place, listed, proposal
 from trainshed.checks.kai_common import has_own_group, in_kai, own_annotations, placed, queue_of
-from trainshed.checks.kueue_near import misspelt
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import dig, text
 from trainshed.fleet.document import Document
@@ -15,6 +14,7 @@ from trainshed.fleet.finding import Severity
 from trainshed.fleet.kai_tree import BUILT_IN, GROUP
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workload import Workload
+from trainshed.spelling import misspelt
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet

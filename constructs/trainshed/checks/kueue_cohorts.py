@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trainshed.checks.kueue_near import near_miss
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import dig, text
 from trainshed.fleet.kueue_quota import QuotaNode
 from trainshed.fleet.kueue_tree import ClusterQueueNode, parent_of
+from trainshed.spelling import Names, near_miss
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -110,7 +110,7 @@ def cohort_typo(fleet: Fleet) -> Iterator[Issue]:
         spec: {cohortName: research, namespaceSelector: {}}
     """
     cohorts = fleet.kueue.cohorts
-    firm = [name for name, node in cohorts.items() if node.document is not None or len(node.children) > 1]
+    firm = Names(name for name, node in cohorts.items() if node.document is not None or len(node.children) > 1)
     for name, node in cohorts.items():
         if node.document is not None or len(node.children) != 1:
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from trainshed.faults import nearest
@@ -112,7 +112,7 @@ def depends(severity: Severity, what: str) -> str:
     return "" if severity == "error" else f", unless {what} elsewhere"
 
 
-def proposal(name: str, known: list[str], otherwise: str) -> str:
+def proposal(name: str, known: Iterable[str], otherwise: str) -> str:
     """The nearest known name as a question, followed by what else would be right."""
     near = nearest(name, known)
     return f"{near} Otherwise {otherwise}" if near else otherwise

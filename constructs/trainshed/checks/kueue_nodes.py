@@ -52,16 +52,15 @@ def flavor_matches_no_node(fleet: Fleet) -> Iterator[Issue]:
         spec: {}
         status: {allocatable: {cpu: "8"}}
     """
-    machines = fleet.capacity.machines
+    capacity = fleet.capacity
+    machines = capacity.machines
     if not machines:
         return
     for flavor in fleet.kueue.flavors.values():
-        if not flavor.labels or fleet.capacity.machines_with(flavor.labels):
+        if not flavor.labels or capacity.machines_with(flavor.labels):
             continue
-        wrong = next(
-            (key for key, value in flavor.labels.items() if all(m.labels.get(key) != value for m in machines)), ""
-        )
-        values = sorted({machine.labels[wrong] for machine in machines if wrong in machine.labels})
+        wrong = next((key for key, value in flavor.labels.items() if not capacity.machines_with({key: value})), "")
+        values = capacity.values_of(wrong)
         path: Path = ("spec", "nodeLabels", wrong) if wrong else ("spec", "nodeLabels")
         what = f'{wrong}="{flavor.labels[wrong]}"' if wrong else "all of its nodeLabels"
         has = f" (they have {', '.join(values[:4])})" if values else ""

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from trainshed.checks.kueue_near import misspelt
 from trainshed.fleet.access import Node, mapping, strings, text
 from trainshed.fleet.document import Document
 from trainshed.fleet.kueue_match import PODSET_GROUP, PREFERRED, REQUIRED, SLICE, SLICE_SIZE, SLICES, UNCONSTRAINED
 from trainshed.fleet.kueue_tree import KUEUE
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workload import Workload
+from trainshed.spelling import misspelt
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet

@@ -20,6 +20,7 @@ from trainshed.fleet.access import dig, mappings, text
 from trainshed.fleet.finding import Severity
 from trainshed.fleet.kueue_tree import KUEUE
 from trainshed.fleet.workload import Workload
+from trainshed.spelling import Names
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -90,8 +91,8 @@ def _missing_queue(fleet: Fleet, workload: Workload) -> Issue:
     return Issue(workload.document, queue_path(workload), message, fix, severity, related)
 
 
-def _list(names: list[str]) -> str:
-    shown = sorted(set(names))
+def _list(names: Names) -> str:
+    shown = names.in_order
     return ", ".join(shown[:6]) + (f" and {len(shown) - 6} more" if len(shown) > 6 else "")
 
 

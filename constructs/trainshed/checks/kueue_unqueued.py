@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.argocd import is_hook
-from trainshed.checks.kueue_near import near_miss
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.workload import Workload
+from trainshed.spelling import near_miss
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet

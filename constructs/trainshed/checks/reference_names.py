@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from trainshed.checks.kueue_near import near_miss
+from trainshed.checks.gang_common import listed
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import mappings, text
+from trainshed.spelling import Names, near_miss
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -42,11 +43,11 @@ def namespace(fleet: Fleet) -> Iterator[Issue]:
         kind: ConfigMap
         metadata: {name: settings, namespace: research}
     """
-    known = dict.fromkeys(fleet.names("", "Namespace"))
+    known = fleet.names("", "Namespace")
     if not known:
         return
     yield from _without_namespace(fleet, known)
-    unknown = {item.namespace or "" for item in fleet.documents} - known.keys()
+    unknown = {item.namespace or "" for item in fleet.documents}.difference(known)
     misspelt = {name: near_miss(name, known) for name in unknown}
     for document in fleet.documents:
         near = misspelt.get(document.namespace or "")
@@ -55,20 +56,19 @@ def namespace(fleet: Fleet) -> Iterator[Issue]:
             yield Issue(document, ("metadata", "namespace"), message, f'did you mean "{near}"?')
 
 
-def _without_namespace(fleet: Fleet, known: dict[str, None]) -> Iterator[Issue]:
+def _without_namespace(fleet: Fleet, known: Names) -> Iterator[Issue]:
     """Tenants' objects in a namespace that is not in the input, where those of two or more other tenants are."""
     for kind in _OF_TENANTS:
         objects = fleet.of(kind)
         declared = {item.namespace for item in objects if item.namespace in known}
-        if len(declared) < 2:
+        strangers = {item.namespace for item in objects if item.namespace not in known}
+        if len(declared) < 2 or len(strangers) != 1:
             continue
         for document in objects:
             name = document.namespace
             if name and name not in known and not near_miss(name, known) and not name.startswith(_SYSTEM):
                 message = f'Namespace "{name}" is not in the input, which has those of all other {kind[1]}s'
-                others = [item for item in objects if item.namespace not in known and item.namespace != name]
-                if not others:
-                    yield Issue(document, ("metadata", "namespace"), message, "add the Namespace", "warning")
+                yield Issue(document, ("metadata", "namespace"), message, "add the Namespace", "warning")
 
 
 @rule("reference-role", severity="error", family=FAMILY)
@@ -109,7 +109,7 @@ def role(fleet: Fleet) -> Iterator[Issue]:
         near = near_miss(name, others)
         if kind == "ClusterRole" and not near:  # most of those come with Kubernetes and with operators
             continue
-        has = f", which has {', '.join(sorted(others)[:5])}" if others else ", which has Roles of other namespaces only"
+        has = f", which has {listed(others, 5)}" if others else ", which has Roles of other namespaces only"
         message = f'{kind} "{name}" is not in the input{has}: the binding grants nothing'
         fix = f'did you mean "{near}"?' if near else "add the Role, or name another"
         yield Issue(binding, ("roleRef", "name"), message, fix, None if near else "warning")

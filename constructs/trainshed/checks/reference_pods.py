@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from trainshed.checks.kueue_near import near_miss
+from trainshed.checks.gang_common import listed
 from trainshed.checks.pod_references import Reference, references
 from trainshed.checks.pods import issue, pod_sets
 from trainshed.checks.rule import Issue, rule
 from trainshed.faults import nearest
 from trainshed.fleet.access import mapping, text
 from trainshed.fleet.workload import PodSet
+from trainshed.spelling import near_miss
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -119,9 +120,7 @@ def service_account(fleet: Fleet) -> Iterator[Issue]:
         others = fleet.names("", "ServiceAccount", workload.namespace)
         near = near_miss(name, others)
         if others:
-            message = (
-                f'ServiceAccount "{name}" is not in the input, which has {", ".join(sorted(others))} in its namespace'
-            )
+            message = f'ServiceAccount "{name}" is not in the input, which has {listed(others)} in its namespace'
             fix = f'did you mean "{near}"?' if near else "add the ServiceAccount"
             yield issue(pod_set, ("spec", field), message, fix, None if near else "warning")
 
@@ -175,9 +174,7 @@ def volume_source(fleet: Fleet) -> Iterator[Issue]:
 
 def _missing(fleet: Fleet, namespace: str | None, reference: Reference, pod_set: PodSet) -> Iterator[Issue]:
     near = near_miss(reference.name, fleet.names("", reference.kind, namespace))
-    elsewhere = [
-        item for item in fleet.of(("", reference.kind)) if item.name == reference.name and item.namespace != namespace
-    ]
+    elsewhere = [item for item in fleet.named("", reference.kind, reference.name) if item.namespace != namespace]
     if near:
         message = f'{reference.kind} "{reference.name}" is not in the input, but "{near}" is'
         yield issue(pod_set, reference.path, message, f'did you mean "{near}"?')

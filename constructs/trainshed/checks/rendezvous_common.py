@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
-from trainshed.checks.kueue_near import misspelt
 from trainshed.fleet.addresses import Address, address_of, domain, labels_of, name_of, pod_names, service_of
 from trainshed.fleet.runs import Member, Run
+from trainshed.spelling import misspelt
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet

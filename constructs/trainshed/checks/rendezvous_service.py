@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from trainshed.checks.kueue_near import near_miss
 from trainshed.checks.pods import issue
 from trainshed.checks.rendezvous_common import meeting
 from trainshed.checks.rule import Issue, rule
@@ -17,6 +16,7 @@ from trainshed.fleet.paths import Path
 from trainshed.fleet.pod_labels import pod_labels
 from trainshed.fleet.runs import Run
 from trainshed.fleet.workload import PodSet
+from trainshed.spelling import near_miss
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -147,7 +147,7 @@ def service_missing(fleet: Fleet) -> Iterator[Issue]:
         labels = pod_labels(run.workload, pod_set)
         selecting = [item for item in there if labels.selected(dig(item.manifest, "spec", "selector")) is not False]
         selecting = [item for item in selecting if headless(item)] or selecting
-        elsewhere = [item for item in fleet.of(("", "Service")) if item.name == below.name]
+        elsewhere = [item for item in fleet.named("", "Service", below.name) if item.judged]
         where = f"namespace {namespace}" if namespace else "its namespace"
         message = f'the pods\' subdomain is "{below.name}", and {where} has no headless Service of that name'
         related: tuple[tuple[str, Document, Path], ...] = ()

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from trainshed.checks.kueue_near import near_miss
 from trainshed.checks.pods import issue, pod_sets
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import text
@@ -14,6 +13,7 @@ from trainshed.fleet.launchers import launch_of
 from trainshed.fleet.pod_environment import Environment
 from trainshed.fleet.words import shown
 from trainshed.fleet.workload import Workload
+from trainshed.spelling import near_miss
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet

@@ -63,7 +63,8 @@ def exceeds_every_node(fleet: Fleet) -> Iterator[Issue]:
             selector = strings(pod_set.spec, "nodeSelector")
             if (key := frozenset(selector.items())) not in by_selector:
                 found = [machine.allocatable for machine in fleet.capacity.machines_with(selector)]
-                by_selector[key] = [shape for shape in found if shape]
+                distinct = {tuple(sorted(shape.items())): shape for shape in found if shape}
+                by_selector[key] = list(distinct.values())
             shapes = by_selector[key]
             if not shapes or not pod_set.count or any(_fits(pod_set.requests, shape) for shape in shapes):
                 continue

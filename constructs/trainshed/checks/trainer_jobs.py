@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from trainshed.api.trainer.trainjob import RESERVED_ENV
-from trainshed.checks.kueue_near import near_miss
 from trainshed.checks.rule import Issue, rule
 from trainshed.checks.trainer_common import GROUP, SHIPPED, jobs, nodes_of, policy_of, runtimes, train_jobs
 from trainshed.fleet.access import dig, mapping, mappings, text, whole
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
 from trainshed.naming_budgets import trainjob_name_errors
+from trainshed.spelling import near_miss
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet

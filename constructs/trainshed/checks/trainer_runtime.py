@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from trainshed.checks.kueue_near import near_miss
 from trainshed.checks.rule import Issue, rule
 from trainshed.checks.trainer_common import ANCESTOR, STEPS, Job, jobs, policy_of, runtimes, train_jobs, users
 from trainshed.fleet.access import dig, mapping, strings, text
+from trainshed.spelling import near_miss
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet

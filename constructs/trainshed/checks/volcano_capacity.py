@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from trainshed.checks.gang_common import VOLCANO, VOLCANO_QUEUE, listed
-from trainshed.checks.kueue_near import near_miss
 from trainshed.checks.rule import Issue, rule
 from trainshed.checks.volcano_queues import FAMILY
 from trainshed.fleet.access import text
@@ -17,6 +16,7 @@ from trainshed.fleet.volcano_jobs import priorities_of
 from trainshed.fleet.volcano_tree import DEFAULT, GROUP, ROOT, cluster_total
 from trainshed.fleet.workload import PodSet, Workload
 from trainshed.quantity import Quantity
+from trainshed.spelling import near_miss
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet

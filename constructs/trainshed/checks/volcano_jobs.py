@@ -10,11 +10,11 @@ from pydantic import ValidationError
 from trainshed.api.mistakes import mistakes_of
 from trainshed.api.registry import model_for
 from trainshed.checks.gang_common import KAI, VOLCANO, YUNIKORN, distributed, elastic_minimum, spec_text
-from trainshed.checks.kueue_near import misspelt
 from trainshed.checks.rule import Issue, rule
 from trainshed.checks.volcano_policies import is_run
 from trainshed.fleet.access import text, whole
 from trainshed.fleet.volcano_jobs import VolcanoJob
+from trainshed.spelling import misspelt
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet

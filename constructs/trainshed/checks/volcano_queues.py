@@ -157,7 +157,7 @@ def queue_not_leaf(fleet: Fleet) -> Iterator[Issue]:
             else "with the capacity plugin's hierarchy nothing is scheduled at all"
         )
         message = f'queue "{use.queue}" is not a leaf{below}: {effect}'
-        leaves = [name for name in tree.names if any(node.name == use.queue for node in tree.line(name))] or tree.names
+        leaves = tree.leaves_below(use.queue) or tree.names
         fix = f"use a leaf queue{f': {listed(leaves)}' if leaves else ''}"
         node = tree.queues.get(use.queue)
         related = ((f"Queue {use.queue}", node.document, ("metadata", "name")),) if node and node.document else ()

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.gang_common import listed
-from trainshed.checks.kueue_near import near_miss
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import dig, mapping, mappings, text
 from trainshed.fleet.volcano_jobs import VolcanoJob
+from trainshed.spelling import near_miss
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet

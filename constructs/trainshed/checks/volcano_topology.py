@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.gang_common import listed, proposal
-from trainshed.checks.kueue_near import near_miss
 from trainshed.checks.rule import Issue, rule
 from trainshed.faults import nearest
 from trainshed.fleet.access import Node, dig, mapping, mappings, text, whole
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
+from trainshed.spelling import near_miss
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet

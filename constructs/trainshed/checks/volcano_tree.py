@@ -14,6 +14,7 @@ from trainshed.fleet.document import Document
 from trainshed.fleet.finding import Severity
 from trainshed.fleet.paths import Path
 from trainshed.fleet.volcano_tree import ROOT, QueueNode
+from trainshed.spelling import Names
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -59,13 +60,12 @@ def parent_missing(fleet: Fleet) -> Iterator[Issue]:
         spec: {weight: 1, parent: research}
     """
     tree = fleet.volcano
-    known = [ROOT, *tree.queues]
+    known = Names([ROOT, *tree.queues])
     for node, document in _nodes(fleet):
         if not tree.exists(node.parent) and not fleet.find(document.group, "Queue", None, node.parent):
             severity: Severity = "error" if len(tree.queues) > 1 else "warning"
             message = f'there is no Queue "{node.parent}" to be the parent: the webhook refuses the queue'
-            others = [name for name in known if name != node.name]
-            fix = proposal(node.parent, others, f'add Queue "{node.parent}" or name another parent')
+            fix = proposal(node.parent, known, f'add Queue "{node.parent}" or name another parent', node.name)
             depends = "" if severity == "error" else ", unless it exists elsewhere"
             yield Issue(document, ("spec", "parent"), message + depends, fix, severity)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from trainshed.fleet.access import Node, dig, mapping, mappings, strings, text, whole
@@ -89,7 +90,29 @@ class Capacity:
 
     def machines_with(self, labels: dict[str, str]) -> list[Machine]:
         """The Nodes that have all these labels (a flavor's nodeLabels, a nodeSelector)."""
-        return [machine for machine in self.machines if labels.items() <= machine.labels.items()]
+        if not labels:
+            return self.machines
+        found = min((self._by_label.get(label, []) for label in labels.items()), key=len)
+        return [machine for machine in found if labels.items() <= machine.labels.items()]
+
+    def values_of(self, label: str) -> tuple[str, ...]:
+        """What the Nodes have as this label, sorted."""
+        return self._values.get(label, ())
+
+    @cached_property
+    def _values(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = {}
+        for label, value in sorted(self._by_label):
+            found.setdefault(label, []).append(value)
+        return {label: tuple(values) for label, values in found.items()}
+
+    @cached_property
+    def _by_label(self) -> dict[tuple[str, str], list[Machine]]:
+        found: dict[tuple[str, str], list[Machine]] = {}
+        for machine in self.machines:
+            for label in machine.labels.items():
+                found.setdefault(label, []).append(machine)
+        return found
 
     def of_flavor(self, flavor: Document) -> Amounts | None:
         """What the nodes of a ResourceFlavor offer together: as declared, else the sum of the schedulable Nodes with

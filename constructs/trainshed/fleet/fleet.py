@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
 from trainshed.api.base import KubernetesObject
 from trainshed.api.registry import model_for
 from trainshed.fleet.document import Document
+from trainshed.spelling import Names
 from trainshed.target import TARGET, Target
 
 if TYPE_CHECKING:
     from trainshed.fleet.capacity import Capacity
+    from trainshed.fleet.folders import Folders
     from trainshed.fleet.gang_marks import GangMarks
     from trainshed.fleet.kai_tree import KaiTree
     from trainshed.fleet.kueue_tree import KueueTree
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from trainshed.fleet.yunikorn_config import YuniKornConfig
 
 Kind = tuple[str, str]
+_NO_NAMES: Final = Names()
 
 
 class Fleet:
@@ -45,6 +48,8 @@ class Fleet:
         self._by_kind: dict[Kind, list[Document]] = {}
         self._by_name: dict[tuple[str, str, str, str], Document] = {}
         self._models: dict[int, KubernetesObject | None] = {}
+        self._names: dict[Kind, dict[str | None, Names]] = {}
+        self._by_kind_and_name: dict[Kind, dict[str, list[Document]]] = {}
         for document in self.documents:
             self._by_kind.setdefault((document.group, document.kind), []).append(document)
             self._by_name.setdefault(document.identity, document)
@@ -61,10 +66,27 @@ class Fleet:
         """The document of this identity, whether it may be judged or not."""
         return self._by_name.get((group, kind, namespace or "", name))
 
-    def names(self, group: str, kind: str, namespace: str | None = None) -> list[str]:
-        """The names of a kind, in `namespace` when one is given: for proposals."""
-        found = self._by_kind.get((group, kind), ())
-        return [item.name for item in found if namespace is None or item.namespace == namespace]
+    def named(self, group: str, kind: str, name: str) -> list[Document]:
+        """The documents of this kind and name in all namespaces, judged or not."""
+        key = (group, kind)
+        if key not in self._by_kind_and_name:
+            index: dict[str, list[Document]] = {}
+            for document in self._by_kind.get(key, ()):
+                index.setdefault(document.name, []).append(document)
+            self._by_kind_and_name[key] = index
+        return self._by_kind_and_name[key].get(name, [])
+
+    def names(self, group: str, kind: str, namespace: str | None = None) -> Names:
+        """The names of a kind, in `namespace` when one is given: for proposals. Made once."""
+        key = (group, kind)
+        if key not in self._names:
+            found: dict[str | None, list[str]] = {None: []}
+            for document in self._by_kind.get(key, ()):
+                found[None].append(document.name)
+                if document.namespace is not None:
+                    found.setdefault(document.namespace, []).append(document.name)
+            self._names[key] = {namespace: Names(names) for namespace, names in found.items()}
+        return self._names[key].get(namespace, _NO_NAMES)
 
     def model(self, document: Document) -> Any:
         """The typed object of a document; None for kinds without a model and for objects that do not validate."""
@@ -97,6 +119,13 @@ class Fleet:
         from trainshed.fleet.runs import runs_of
 
         return list(runs_of(self))
+
+    @cached_property
+    def folders(self) -> Folders:
+        """The folders that the objects stand in."""
+        from trainshed.fleet.folders import Folders
+
+        return Folders(self.documents)
 
     @cached_property
     def namespaces(self) -> Namespaces:

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from trainshed.fleet.access import dig, mapping, text, whole
 from trainshed.fleet.amounts import Amounts
 from trainshed.fleet.document import Document
+from trainshed.spelling import Names
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -60,10 +62,10 @@ class KaiTree:
     def __bool__(self) -> bool:
         return bool(self.queues)
 
-    @property
-    def names(self) -> list[str]:
+    @cached_property
+    def names(self) -> Names:
         """Names of the leaves, for proposals."""
-        return sorted(name for name in self.queues if name not in self.children)
+        return Names(sorted(name for name in self.queues if name not in self.children))
 
     def exists(self, name: str) -> bool:
         """Whether there is such a queue, the chart's own included."""

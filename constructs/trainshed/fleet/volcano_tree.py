@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from trainshed.fleet.access import dig, mapping, text, whole
 from trainshed.fleet.amounts import ZERO, Amounts, add, amounts
 from trainshed.fleet.document import Document
 from trainshed.quantity import Quantity
+from trainshed.spelling import Names
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -61,10 +63,10 @@ class VolcanoTree:
     def __bool__(self) -> bool:
         return bool(self.queues)
 
-    @property
-    def names(self) -> list[str]:
+    @cached_property
+    def names(self) -> Names:
         """Names of the queues that take work, for proposals: leaves, without `root`."""
-        return sorted(name for name, node in self.queues.items() if not node.children and name != ROOT)
+        return Names(sorted(name for name, node in self.queues.items() if not node.children and name != ROOT))
 
     @property
     def layered(self) -> bool:
@@ -78,6 +80,18 @@ class VolcanoTree:
     def is_leaf(self, name: str) -> bool:
         """Whether jobs may go there: not root, and nobody's parent."""
         return name != ROOT and name not in self.children
+
+    def leaves_below(self, name: str) -> list[str]:
+        """The leaves among a queue's descendants, sorted."""
+        found, seen, pending = set(), {name}, [name]
+        while pending:
+            for child in self.children.get(pending.pop(), ()):
+                if child.name not in seen:
+                    seen.add(child.name)
+                    pending.append(child.name)
+                    if self.is_leaf(child.name):
+                        found.add(child.name)
+        return sorted(found)
 
     def line(self, name: str) -> Iterator[QueueNode]:
         """The queue and its ancestors below root, as far as they are in the input; a circle ends it."""

@@ -27,7 +27,7 @@ from tests.checks.kueue.worlds import (
     template,
     train_job,
 )
-from trainshed.checks.kueue_near import near_miss
+from trainshed.spelling import near_miss
 
 GPU = "nvidia.com/gpu"
 
