@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.gang_common import KAI_QUEUE, VOLCANO_GROUP, VOLCANO_QUEUE
-from trainshed.checks.kueue_near import misspelt
 from trainshed.checks.kueue_places import Metadata, Role, metadata_blocks
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workload import Workload
+from trainshed.spelling import misspelt
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet

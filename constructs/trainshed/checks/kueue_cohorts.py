@@ -49,9 +49,10 @@ def cohort_cycle(fleet: Fleet) -> Iterator[Issue]:
     """
     tree = fleet.kueue
     stopped: dict[int, list[str]] = {}
+    above: dict[int, int] = {}
     for queue in tree.cluster_queues.values():
         if queue.dropped and tree.cycles:
-            stopped.setdefault(_cycle_above(queue), []).append(queue.name)
+            stopped.setdefault(_cycle_above(queue, above), []).append(queue.name)
     for cycle in tree.cycles:
         documents = [(node, node.document) for node in cycle if node.document is not None]
         if not documents:
@@ -70,14 +71,16 @@ def cohort_cycle(fleet: Fleet) -> Iterator[Issue]:
         )
 
 
-def _cycle_above(queue: ClusterQueueNode) -> int:
-    """The identity of the first node of the cycle that a queue's parents run into."""
-    seen: set[int] = set()
+def _cycle_above(queue: ClusterQueueNode, above: dict[int, int]) -> int:
+    """The identity of one node of the cycle that a queue's parents run into; `above` holds the answers so far."""
+    way: dict[int, None] = {}
     node: QuotaNode | None = queue
-    while node is not None and id(node) not in seen:
-        seen.add(id(node))
+    while node is not None and id(node) not in way and id(node) not in above:
+        way[id(node)] = None
         node = node.parent
-    return id(node)
+    found = above.get(id(node), id(node))
+    above.update(dict.fromkeys(way, found))
+    return found
 
 
 @rule("kueue-cohort-typo", severity="error", family=_FAMILY, targets=("kueue",))

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from trainshed.checks.kueue_near import near_miss
 from trainshed.checks.pods import containers, issue, named, pod_sets
 from trainshed.checks.rule import Issue, rule
 from trainshed.faults import nearest
@@ -14,6 +13,7 @@ from trainshed.fleet.access import Node, dig, items, mapping, mappings, strings,
 from trainshed.fleet.paths import Path
 from trainshed.fleet.pod_labels import pod_labels
 from trainshed.fleet.workload import PodSet, Workload
+from trainshed.spelling import near_miss
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet

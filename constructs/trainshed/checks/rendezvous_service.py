@@ -41,10 +41,13 @@ def _below(fleet: Fleet) -> Iterator[tuple[Run, PodSet, Domain, bool]]:
             yield run, pod_set, found, uses
 
 
-def _services(fleet: Fleet, run: Run) -> list[Document]:
-    """The Services of the run's namespace."""
-    place = run.workload.namespace
-    return [item for item in fleet.of(("", "Service")) if item.namespace == place or fleet.namespaces.of(item) == place]
+def _services(fleet: Fleet) -> dict[str | None, list[Document]]:
+    """The Services by the namespace that is written in them, and by the one that they land in."""
+    found: dict[str | None, list[Document]] = {}
+    for item in fleet.of(("", "Service")):
+        for place in dict.fromkeys((item.namespace, fleet.namespaces.of(item))):
+            found.setdefault(place, []).append(item)
+    return found
 
 
 @rule("rendezvous-subdomain-missing", severity="error", family=FAMILY)
@@ -139,11 +142,12 @@ def service_missing(fleet: Fleet) -> Iterator[Issue]:
           template:
             spec: {subdomain: sft, restartPolicy: Never, containers: [{name: node, image: trainer}]}
     """
+    services = _services(fleet)
     for run, pod_set, below, uses in _below(fleet):
         namespace = run.workload.namespace
         if not below.name or service_of(fleet, namespace, below.name):
             continue
-        there = _services(fleet, run)
+        there = services.get(namespace, [])
         labels = pod_labels(run.workload, pod_set)
         selecting = [item for item in there if labels.selected(dig(item.manifest, "spec", "selector")) is not False]
         selecting = [item for item in selecting if headless(item)] or selecting

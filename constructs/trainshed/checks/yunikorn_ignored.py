@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from trainshed.checks.gang_common import listed
-from trainshed.checks.kueue_near import near_miss
 from trainshed.checks.rule import Issue, rule
 from trainshed.checks.yunikorn_config import FAMILY
 from trainshed.checks.yunikorn_pods import APPLICATIONS, TASK_GROUP, TASK_GROUPS, Groups, for_yunikorn, place, values
 from trainshed.fleet.access import mapping, mappings, strings, text
 from trainshed.fleet.yunikorn_config import KEY, NAMES
+from trainshed.spelling import near_miss
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet

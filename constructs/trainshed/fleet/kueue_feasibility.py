@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from trainshed.fleet.access import items, text
 from trainshed.fleet.kueue_config import FRAMEWORKS, KueueConfig
@@ -36,6 +36,8 @@ Reason = Literal["taint", "selector", "topology", "quota"]
 #: which others may borrow and which comes back by preemption. `waiting`: the same, but nothing brings it back while
 #: others use it. `fits`: nobody else can use that quota. `unknown`: something that decides it is not in the input.
 Verdict = Literal["never", "borrowing", "preemption", "waiting", "fits", "unknown"]
+
+_FLAVORS_TOLD: Final = 8
 
 
 @dataclass(frozen=True)
@@ -329,11 +331,13 @@ class _Assigner:
 
 
 def refusal_lines(blocked: Blocked) -> str:
-    """The reasons of all flavors in one line."""
-    return "; ".join(
+    """The reasons of the flavors in one line; of many, the first ones."""
+    told = "; ".join(
         refusal.text if refusal.reason == "quota" else f"flavor {refusal.flavor}: {refusal.text}"
-        for refusal in blocked.refusals
+        for refusal in blocked.refusals[:_FLAVORS_TOLD]
     )
+    more = len(blocked.refusals) - _FLAVORS_TOLD
+    return f"{told}; and {more} more flavors" if more > 0 else told
 
 
 def admits_nothing(queue: ClusterQueueNode) -> str:
