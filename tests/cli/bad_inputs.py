@@ -100,6 +100,8 @@ BAD: dict[str, Files] = {
     },
     "a stack that raises": body("1 / 0"),
     "a stack that raises far away": body("import json", 'json.loads("{")'),
+    "a stack that raises what is no Exception": body("import asyncio", "raise asyncio.CancelledError"),
+    "a stack that goes elsewhere and raises": body("import os", 'os.chdir("/")', "1 / 0"),
     "a syntax error in a stack": body('Tenant(self, "a"'),
     "a module that is not there": body("import trainshed_extras"),
     "a stack that renders nothing": {

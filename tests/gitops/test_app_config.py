@@ -37,14 +37,25 @@ def written(folder: Path, output: str | None) -> Path:
             "[a]",
             "{a: b}",
         ],
-        *[".cdk8s/..", "C:/x", "'C:\\x'", "..\\x", "link", "link/below", ".cdk8s/link", "self", "inside/link"],
+        *[
+            ".cdk8s/..",
+            "C:/x",
+            "'C:\\x'",
+            "..\\x",
+            "link",
+            "link/below",
+            ".cdk8s/link",
+            "self",
+            "nowhere",
+            "inside/link",
+        ],
     ],
 )
 def test_an_output_outside_is_refused_where_it_is_written(tmp_path: Path, output: str) -> None:
     repo = written(tmp_path, output)
     (tmp_path / "outside").mkdir()
     (repo / "inside").mkdir()
-    for link, target in (("link", "../outside"), ("self", "self"), ("inside/link", "../..")):
+    for link, target in (("link", "../outside"), ("self", "self"), ("nowhere", "absent"), ("inside/link", "../..")):
         (repo / link).symlink_to(target)
     with pytest.raises(CannotRun) as refused:
         read_config(repo)

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import cdk8s
 import jsii
@@ -52,6 +53,7 @@ class App(cdk8s.App):
     def __init__(self, *, repository: Repository | None = None) -> None:
         super().__init__()
         self.path = ""
+        self._folder = Path.cwd()  # a stack may go elsewhere, dist/ does not
         self.repository = repository
         self.clusters: list[Cluster] = []
         self.faults: list[Fault] = []
@@ -114,7 +116,7 @@ class App(cdk8s.App):
         finally:
             for warning in self.warnings:
                 print(f"warning: {warning}", file=sys.stderr)
-        publish(files)
+        publish(files, self._folder)
 
 
 def _twin(path: str, item: Rendered) -> Fault:

@@ -93,6 +93,8 @@ def _wrong_output(folder: Path, output: Any) -> str:
             real = (folder / path).resolve() if path else None
             if real and (real == root or root not in real.parents):
                 return f'is "{output}", and {path} leads out of this folder, to {real}'
+            if path and (folder / path).is_symlink() and not (folder / path).exists():
+                return f'is "{output}", and {path} is a symbolic link that leads nowhere'
     except (OSError, RuntimeError):  # RuntimeError: a symbolic link to itself, before Python 3.13
         return f'is "{output}", a symbolic link that leads nowhere'
     return ""

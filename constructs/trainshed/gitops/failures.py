@@ -37,16 +37,18 @@ def faults_reported() -> Iterator[None]:
 
     A stack that ends the process itself (`sys.exit`) before everything was published is a fault, too.
     """
-    before = publish.count
+    before, folder = publish.count, Path.cwd()
     try:
         yield
-    except Told:
+    except (Told, KeyboardInterrupt):
         raise
     except SystemExit as stopped:
         if stopped.code in (None, 0) and publish.count > before:  # it has ended well: sys.exit(main())
             raise
+        os.chdir(folder)  # paths are told from where the command runs, wherever the stack has gone
         tell([ended_by(stopped)])
-    except Exception as error:
+    except BaseException as error:  # asyncio.CancelledError, for one, is no Exception
+        os.chdir(folder)
         tell(faults_from_exception(error))
 
 

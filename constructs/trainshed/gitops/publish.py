@@ -48,8 +48,8 @@ def received_by(receiver: Callable[[Files], None]) -> Iterator[None]:
         _receivers.remove(receiver)
 
 
-def publish(files: Files) -> None:
-    """Judges `files`, and writes them to the folder that the caller of the app asked for.
+def publish(files: Files, folder: Path) -> None:
+    """Judges `files`, and writes them to where the caller of the app in `folder` asked for.
 
     Raises Faults, having changed nothing, for errors that the check finds, and for what cannot be written.
     """
@@ -57,7 +57,7 @@ def publish(files: Files) -> None:
     if _receivers:
         _receivers[-1](files)
     else:
-        outdir = Path(os.environ.get("CDK8S_OUTDIR", "dist"))
+        outdir = folder / os.environ.get("CDK8S_OUTDIR", "dist")
         published = published_beside(outdir)
         import_module(_JUDGE).approve(files, published or outdir)
         texts = texts_of(files)
