@@ -181,4 +181,68 @@ priority: hihg
         "stacks/tenants/low.yaml": "name: low\nnamespaces: [a]\nguarantee:\n  h100: {nods: 1}\n",
         "stacks/tenants/high.yaml": "name: high\nnamespace: [a]\nguarantee:\n  h100: {nodes: 1}\n",
     },
+    "references that nobody can read": {
+        "stacks/__main__.py": MAIN.replace("App()", "App(repository=REPOSITORY)")
+        .replace(
+            "    app = App",
+            '    REPOSITORY = Repository("https://ci:hunter2@git.example.com/a.git", path="/dist")\n    app = App',
+        )
+        .replace("import App\n", "import App, Repository\n"),
+        "stacks/lab.py": stack(),
+    },
+    "images and texts that no node takes": body(
+        *(
+            f'Training(**{{**JOB, "image": "{image}"}})'
+            for image in (
+                "registry.example.com/Team/Trainer:1",
+                "trainer :1",
+                "docker://trainer:1",
+                "t:-1",
+                "a@sha256:12",
+            )
+        ),
+        r'Training(**{**JOB, "script": "/a\x00.py"}, args=["--name", "a\x07"], env={"A B=": "x", "C": "\x00"})',
+    ),
+    "numbers that are none": body(
+        'a = NodePool(self, "a", nodes=True, per_node={"cpu": "96", "nvidia.com/gpu": "0.5"})',
+        'NodePool(self, "b", nodes=10**30, per_node={"cpu": None, "memory": True, "nvidia.com/gpu": -1})',
+        'NodePool(self, "c", nodes=1, per_node={"nvidia.com/gpu": 7.5})',
+        'Training(**{**JOB, "nodes": 2.0, "gpus_per_node": True, "retries": -1, "grace_period": "2m"})',
+        'Tenant(self, "a", namespaces=["a"], guarantee={pool: nodes(True)}, borrow={pool: nodes(-1)}, cohort=cohort)',
+    ),
+    "arguments of another kind": body(
+        'NodePool("p", self, nodes=1, per_node=NODE)',
+        'NodePool(self, "q", nodes=None, per_node=["cpu"], labels={"a": 1}, taints="gpu", topology={"rack"})',
+        'Tenant(self, "a", namespaces=(name for name in "ab"), guarantee=None, owners=[""], lend="some")',
+        'Tenant(self, None, namespaces=["a"], guarantee={pool: nodes(1)}, cohort=pool)',
+        "nodes(1, 2)",
+    ),
+    "a component that is made in nothing": body('NodePool("p", nodes=1, per_node=NODE)'),
+    "a component that is made in the app": body('NodePool(app, "p", nodes=1, per_node=NODE)'),
+    "a training by position": body('JobSet(self, "run", Training(2, 8), queue=QueueRef("llm", "a"))'),
+    "one bad pool, cohort and training, and all who name them": body(
+        'bad = NodePool(self, "bad", nodes=-1, per_node=NODE)',
+        'odd = Cohort(self, "odd", parent="none")',
+        'a = Tenant(self, "a", namespaces=["a"], guarantee={bad: nodes(1)}, borrow={bad: nodes(2)}, cohort=odd)',
+        'b = Tenant(self, "b", namespaces=["b"], guarantee={pool: nodes(1)}, lend={bad: nodes(2)}, cohort=odd)',
+        'q = ClusterQueue(self, "q", quota={bad: resources(cpu=3)}, cohort=odd)',
+        "training = Training(**JOB, gpu=3)",
+        'JobSet(self, "run", training, queue=a.queue("nowhere"))',
+        'TrainJob(self, "run", training, queue=LocalQueue(self, "l", namespace="b", cluster_queue=q))',
+        'JobSet(self, "other", Training(**JOB), queue=b.queue("b"))',
+    ),
+    "a cluster with a bad name": {
+        "stacks/__main__.py": MAIN.replace(
+            "App()", 'App(repository=Repository("git@git.example.com:team/a.git"))'
+        ).replace("import App\n", "import App, Repository\n"),
+        "stacks/lab.py": stack().replace('"lab"', '"My_Lab"'),
+    },
+    "things that are built but are no clusters": {
+        "stacks/__main__.py": MAIN.replace("app.build(Lab)", 'app.build(None, "lab", Lab(app))'),
+        "stacks/lab.py": stack(),
+    },
+    "a cluster that is made without its app": {
+        "stacks/__main__.py": MAIN.replace("app.build(Lab)", "app.build(Lab())"),
+        "stacks/lab.py": stack(),
+    },
 }

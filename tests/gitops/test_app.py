@@ -110,7 +110,10 @@ def test_half_a_cluster_is_judged_by_what_it_said_itself() -> None:
     app.build(Half)
     with pytest.raises(Faults) as caught:
         app.files()
-    assert [fault.message for fault in caught.value.faults] == ["is 3", "KeyError: 'later'"]
+    assert [fault.message for fault in caught.value.faults] == [
+        "is the number 3, must be a mapping",
+        "KeyError: 'later'",
+    ]
 
 
 def test_two_objects_cannot_have_one_file(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +149,7 @@ def test_names_of_applications_and_clusters_are_labels() -> None:
 
 
 def test_a_component_outside_of_a_cluster() -> None:
-    with pytest.raises(ValueError, match="is in no Cluster; make components inside a Cluster"):
+    with pytest.raises(Faults, match="scope: is in no Cluster: it is made in App; make components inside a Cluster"):
         Note(App(), "a")
 
 

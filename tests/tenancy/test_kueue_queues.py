@@ -209,16 +209,16 @@ def test_mistakes_are_told_once_and_in_pythons_words(cluster: Cluster) -> None:
         'ClusterQueue "c", lend.h100: is 96 cpu, more than the 1 owned, is 400G memory, '
         "more than the 0 owned, is 8 nvidia.com/gpu, more than the 0 owned; lend less",
         'ClusterQueue "d", lend.h100: is lent, but nothing of this pool is owned; lend less',
-        "ClusterQueue \"e\", quota: 'h100' is no NodePool; use the NodePool itself as the key",
-        'ClusterQueue "e", quota.h100: is 3; write nodes(…) or resources(…)',
+        'ClusterQueue "e", quota: "h100" is no NodePool; use the NodePool itself as the key',
+        'ClusterQueue "e", quota.h100: is the number 3, must be a Share; write for example nodes(3)',
         'ClusterQueue "e", namespaces: is the string "research", must be a list; write ["research"]',
-        'ClusterQueue "f", quota: is Share(nodes=1, resources=None); write for example {pool: nodes(3)}',
-        'ClusterQueue "f", cohort: is \'shared\'; pass the Cohort itself, or External("…") for one that is declared '
-        "elsewhere",
+        'ClusterQueue "f", quota: is a Share, must be a mapping; write for example {pool: nodes(3)}',
+        'ClusterQueue "f", cohort: is the string "shared"; pass the Cohort itself, or External("…") for one that is '
+        "declared elsewhere",
         'ClusterQueue "g", queueing_strategy: is "Fifo", must be one of StrictFIFO, BestEffortFIFO',
-        'ClusterQueue "h", quota: NodePool "h100" belongs to cluster "other", this is cluster "lab"; '
-        'use one of cluster "lab", or External("…") for an object that exists there already',
         'ClusterQueue "h", cohort: Cohort "theirs" belongs to cluster "other", this is cluster "lab"; '
+        'use one of cluster "lab", or External("…") for an object that exists there already',
+        'ClusterQueue "h", quota: NodePool "h100" belongs to cluster "other", this is cluster "lab"; '
         'use one of cluster "lab", or External("…") for an object that exists there already',
     ]
 

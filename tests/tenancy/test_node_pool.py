@@ -78,11 +78,11 @@ def test_wrong_amounts_are_told(cluster: Cluster) -> None:
     NodePool(cluster, "b", nodes="3", per_node={})  # type: ignore[arg-type]
     NodePool(cluster, "c", nodes=1, per_node=NODE, labels={"a": "b"}, topology="rack")
     assert told(cluster) == [
-        'NodePool "a", per_node.cpu: -3 is negative; write 0 or more',
-        'NodePool "a", per_node.memory: "400Gb" is not a quantity; write a number with an optional suffix, such as '
+        'NodePool "a", nodes: -1 is less than 0; write 0 or more',
+        'NodePool "a", per_node[cpu]: -3 is negative; write 0 or more',
+        'NodePool "a", per_node[memory]: "400Gb" is not a quantity; write a number with an optional suffix, such as '
         '"500m", "96", "400G" or "64Gi"',
-        'NodePool "a", nodes: is -1, must be a whole number from 0; count the machines',
-        "NodePool \"b\", nodes: is '3', must be a whole number from 0; count the machines",
-        'NodePool "b", per_node: is empty; write for example {"cpu": 96, "memory": "400G"}',
+        'NodePool "b", nodes: is the string "3", must be a whole number; write it without quotes: 3',
+        'NodePool "b", per_node: is empty; add at least 1 item',
         'NodePool "c", topology: is the string "rack", must be a list; write ["rack"]',
     ]

@@ -189,12 +189,12 @@ def test_mistakes_are_told_once_and_in_pythons_words(cluster: Cluster) -> None:
         'Tenant "a", borrow: is set, but the tenant is in no cohort; name a cohort or leave borrow out',
         'Tenant "a", lend: is set, but the tenant is in no cohort; name a cohort or leave lend out',
         'Tenant "b", lend.h100: is 2 nodes, more than the 1 owned; lend less',
-        'Tenant "c", owners: is the string "team", must be a list; write ["team"]',
         'Tenant "c", namespaces: "n" is listed twice; keep one of them, or rename one',
+        'Tenant "c", owners: is the string "team", must be a list; write ["team"]',
         'Tenant "c", pod_security: is "strict", must be one of restricted, baseline, privileged; '
         'did you mean "restricted"?',
-        "Tenant \"d\", guarantee: 'h100' is no NodePool; use the NodePool itself as the key",
         'Tenant "d", namespaces: is empty; add at least 1 item',
+        'Tenant "d", guarantee: "h100" is no NodePool; use the NodePool itself as the key',
         'Tenant "d", workload_kinds[0]: is "trainjob", must be one of TrainJob, JobSet, Job; did you mean "TrainJob"?',
         'Tenant "e", namespaces[0]: "N" is not a DNS-1123 label: lower-case letters, digits and "-", alphanumeric at '
         "both ends",

@@ -64,11 +64,11 @@ def test_mistakes_are_told(cluster: Cluster) -> None:
     VolcanoQueue(cluster, "b", parent="root")  # type: ignore[arg-type]
     VolcanoQueue(cluster, "c", weight=0)
     assert told(cluster) == [
-        "VolcanoQueue \"a\", capability: 'h100' is no NodePool; use the NodePool itself as the key",
         'VolcanoQueue "a", parent: VolcanoQueue "theirs" belongs to cluster "other", this is cluster "lab"; '
         'use one of cluster "lab", or External("…") for an object that exists there already',
-        'VolcanoQueue "b", parent: is \'root\'; pass the VolcanoQueue itself, or External("…") for one that is '
-        "declared elsewhere",
+        'VolcanoQueue "a", capability: "h100" is no NodePool; use the NodePool itself as the key',
+        'VolcanoQueue "b", parent: is the string "root"; pass the VolcanoQueue itself, or External("…") for one that '
+        "is declared elsewhere",
         'VolcanoQueue "c", weight: 0 is less than 1; write 1 or more',
     ]
 

@@ -47,9 +47,10 @@ def described(value: Any) -> str:
             return f"the date {value.isoformat()}"
         case Mapping():
             return "a mapping"
-        case list() | tuple() | set():
+        case list() | tuple():
             return "a list"
-    return f"a {type(value).__name__}"
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in 'aeio' else 'a'} {name}"
 
 
 def shown(value: Any) -> str:

@@ -13,26 +13,46 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, ClassVar, get_type_hints
 
 import cdk8s
 import jsii
 
+from trainshed.addresses import folder_error, repository_error, revision_error
+from trainshed.api.types import shaped
 from trainshed.faults import Fault, Faults
 from trainshed.gitops.application import Rendered
+from trainshed.gitops.arguments import faults_in, refused
 from trainshed.gitops.cluster import Cluster
 from trainshed.gitops.failures import faults_from_exception
+from trainshed.gitops.hints import misfits, told_of
 from trainshed.gitops.layout import file_name, identity
 from trainshed.gitops.publish import File, publish, texts_of
+from trainshed.gitops.values import calling_place, faults_collected
 from trainshed.gitops.yaml_text import GENERATED, to_yaml
 
 
 @dataclass(frozen=True)
 class Repository:
-    """Where Argo CD reads `dist/` from: Git address, revision, and the folder of `dist/` in it."""
+    """Where Argo CD reads `dist/` from: Git address, revision, and the folder of `dist/` in it.
 
-    url: str
-    revision: str = "main"
-    path: str = "dist"
+    The address is https, http, ssh or `git@host:path`, without password or token. Raises Faults for what is not so.
+    """
+
+    example: ClassVar[str] = 'Repository(url="https://git.example.com/platform/clusters.git")'
+
+    url: Annotated[str, shaped(repository_error)]
+    revision: Annotated[str, shaped(revision_error)] = "main"
+    path: Annotated[str, shaped(folder_error)] = "dist"
+
+    def __post_init__(self) -> None:
+        if broken := [
+            found
+            for name, hint in get_type_hints(type(self), include_extras=True).items()
+            if name != "example"
+            for found in misfits(getattr(self, name), hint, name)
+        ]:
+            raise Faults(faults_in(broken, "Repository"))
 
 
 @contextmanager
@@ -50,6 +70,7 @@ def _collector_off() -> Iterator[None]:
 class App(cdk8s.App):
     """The root of all clusters. With a `repository`, each cluster gets its Argo CD objects too."""
 
+    @refused
     def __init__(self, *, repository: Repository | None = None) -> None:
         super().__init__()
         self.path = ""
@@ -65,10 +86,16 @@ class App(cdk8s.App):
 
     def build(self, *clusters: Callable[[App], Cluster]) -> None:
         """Makes each cluster; what one of them raises is collected, so that the others are judged too."""
-        for cluster in clusters:
+        for index, cluster in enumerate(clusters):
             made = len(self.clusters)
+            if not callable(cluster):
+                told = f"is {told_of(cluster)}, must be the class of a cluster"
+                place = calling_place()
+                self.faults.append(Fault(told, "App", f"build[{index}]", "write for example app.build(Lab)", place))
+                continue
             try:
-                cluster(self)
+                with faults_collected(self.faults):
+                    cluster(self)
             except Exception as error:
                 self.faults.extend(faults_from_exception(error))
                 # Half a cluster is judged by what it has said itself: rules about all of it would cry wolf.

@@ -14,11 +14,14 @@ from pydantic import ValidationError
 from trainshed import naming
 from trainshed.api.base import KubernetesObject, Manifest
 from trainshed.api.explain import faults_of
+from trainshed.api.types import DnsLabel
 from trainshed.faults import Fault, Faults, Place
 from trainshed.gitops import waves
-from trainshed.gitops.component import Component, calling_place, cluster_of, path_of
+from trainshed.gitops.arguments import refused
+from trainshed.gitops.component import Component, cluster_of, path_of
 from trainshed.gitops.failures import faults_from_exception
 from trainshed.gitops.names import ARGOCD, PLATFORM
+from trainshed.gitops.values import calling_place
 
 if TYPE_CHECKING:
     from trainshed.gitops.cluster import Cluster
@@ -55,8 +58,9 @@ class Application(Chart):
     of that name already.
     """
 
+    @refused
     def __init__(
-        self, scope: Construct, id: str, *, namespaces: Sequence[str] = (), access: Access | None = None
+        self, scope: Construct, id: str, *, namespaces: Sequence[DnsLabel] = (), access: Access | None = None
     ) -> None:
         self.cluster: Cluster = cluster_of(scope)
         place = (access and access.place) or calling_place()
@@ -87,6 +91,8 @@ class Application(Chart):
     def rendered(self, components: Sequence[Component]) -> Iterator[Rendered]:
         """Every manifest of this application, finished for Argo CD; mistakes go to `cluster.report()`."""
         for component in components:
+            if component.is_broken:
+                continue
             try:
                 made = list(component.render())
             except ValidationError as error:

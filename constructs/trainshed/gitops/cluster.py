@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, TypeVar, cast
 
 from constructs import Construct
 
 from trainshed import naming
+from trainshed.addresses import server_error
+from trainshed.api.explain_words import shown
+from trainshed.api.types import shaped
 from trainshed.faults import Fault, Faults, Place
 from trainshed.gitops.application import Access, Application, Rendered, finished, refuse_twin
 from trainshed.gitops.argocd import access_faults, argocd_objects
-from trainshed.gitops.component import Component, calling_place
+from trainshed.gitops.arguments import refused
+from trainshed.gitops.component import Component
 from trainshed.gitops.layout import identity
 from trainshed.gitops.names import ARGOCD
+from trainshed.gitops.values import calling_place
 
 if TYPE_CHECKING:
     from trainshed.gitops.app import App
@@ -27,7 +32,10 @@ class Cluster(Construct):
     `server` is the API server's address as Argo CD knows it.
     """
 
-    def __init__(self, scope: App, name: str, *, server: str = "https://kubernetes.default.svc") -> None:
+    @refused
+    def __init__(
+        self, scope: App, name: str, *, server: Annotated[str, shaped(server_error)] = "https://kubernetes.default.svc"
+    ) -> None:
         place = calling_place()
         refuse_twin("Cluster", name, place, next((one.place for one in scope.clusters if one.id == name), None))
         super().__init__(scope, name)
@@ -40,6 +48,7 @@ class Cluster(Construct):
         self.faults: list[Fault] = []
         self.warnings: list[Fault] = []  # told by `App.synth()`, and no reason to stop
         self.components: list[Component] = []
+        self.broken: dict[Component, list[Fault]] = {}
         self._by_class: dict[type, list[Component]] = {}
         self._first: dict[str, Component] = {}
         self.paths: dict[str, Component] = {}
@@ -47,16 +56,16 @@ class Cluster(Construct):
         self.granted: dict[str, Access] = {}
         scope.add(self)
         if error := naming.dns1123_label_error(name):
-            self.report(Fault(error, f'Cluster "{name}"', "name", place=self.place))
+            self.report(Fault(error, f"Cluster {shown(name)}", "name", place=self.place))
 
     def free_path(self, path: str, component: Component) -> str:
         """`path`; when a component stands there already, that is reported and another path returned."""
         earlier = self.paths.setdefault(path, component)
         if earlier is component:
             return path
-        self.report(
-            Fault(f"is made twice, first at {earlier.place}", component.title, "", "rename one", component.place)
-        )
+        if not component.is_broken:
+            told = f"is made twice, first at {earlier.place}"
+            self.report(Fault(told, component.title, "", "rename one", component.place))
         return self.free_path(f"{path}~", component)
 
     def add(self, component: Component) -> None:
@@ -68,6 +77,15 @@ class Cluster(Construct):
     def all_of(self, kind: type[C]) -> Sequence[C]:
         """The components of a class and of those below it, in the order they were made."""
         return cast("list[C]", self._by_class.get(kind, []))
+
+    def set_aside(self, component: Component, faults: list[Fault]) -> None:
+        """Called by each component that is broken: its mistakes are told, and no more of it."""
+        self.broken[component] = faults
+        self.faults.extend(faults)
+
+    def declared(self, kind: type[C]) -> list[C]:
+        """The components of a class, the broken ones among them: they are declared, if badly, and have a name."""
+        return [*self.all_of(kind), *(component for component in self.broken if isinstance(component, kind))]
 
     def first(self, key: str, component: Component) -> Component:
         """The first component that claimed `key`: the owner of what only one may have, or may make."""
@@ -98,7 +116,7 @@ class Cluster(Construct):
     def render(self) -> dict[str, list[Rendered]]:
         """The finished manifests of the cluster by application name. Raises Faults with every mistake found."""
         for component in self.components:
-            self.faults.extend(component.validate())
+            self.faults.extend(() if component.is_broken else component.validate())
         homes: dict[str, list[Component]] = {}
         for component in self.components:
             homes.setdefault(component.application.id, []).append(component)
@@ -109,9 +127,10 @@ class Cluster(Construct):
         if self.app.repository is not None:
             for name, items in made.items():
                 self.faults.extend(access_faults(self.applications[name], items))
+            # They are named after clusters and applications: of a bad name only its owner is told.
+            objects = () if self.faults else argocd_objects(self, made, self.app.repository)
             made[ARGOCD] = made.get(ARGOCD, []) + [
-                Rendered(finished(item), f"{self.path}/{ARGOCD}", self.place)
-                for item in argocd_objects(self, made, self.app.repository)
+                Rendered(finished(item), f"{self.path}/{ARGOCD}", self.place) for item in objects
             ]
         self.faults.extend(_duplicates(self.id, made))
         if self.faults:

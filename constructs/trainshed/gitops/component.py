@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, ClassVar, cast
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from constructs import Construct
 
-from trainshed.api.base import KubernetesObject
-from trainshed.faults import Fault, Place, frame_place
+from trainshed.api.base import Broken, KubernetesObject
+from trainshed.api.explain_words import shown
+from trainshed.faults import Fault, Faults, Place
+from trainshed.gitops.arguments import Signature, faults_in, placed, title_of
+from trainshed.gitops.values import calling_place, places_written_in
 
 if TYPE_CHECKING:
     from trainshed.gitops.application import Application
     from trainshed.gitops.cluster import Cluster
 
-Places = Callable[[tuple[int | str, ...]], Place]
-
-_MACHINERY = ("trainshed.", "jsii.", "constructs.", "importlib.")
+_OURS: Final = "trainshed."
+_NO_NAME: Final = "?"
 
 
 class Component(Construct):
@@ -27,22 +29,33 @@ class Component(Construct):
     It belongs to the nearest enclosing `Application`; made directly in a `Cluster`, to the application that
     `home()` names. Mistakes are reported with `fault()` and collected over the whole run, so a constructor does not
     raise for a wrong value; `render()` is called once, at synth, when the whole cluster is known.
+
+    The arguments of our own components are judged by the hints of their constructors. Where one does not fit, the
+    constructor does not run: the component is broken, is neither judged further nor rendered, and so is what it is
+    handed to, silently: the cause is told once.
     """
 
     #: The application of components made directly in a cluster.
     default_application: ClassVar[str] = "platform"
+    #: Whether mistakes in it keep everything from being said about it, and about what it is handed to.
+    is_broken: bool = False
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if "__init__" in vars(cls) and cls.__module__.startswith(_OURS):
+            cls.__init__ = _judging(cls.__init__)  # type: ignore[method-assign]  # the same constructor, guarded
 
     def __init__(self, scope: Construct, id: str) -> None:
         self.id = id
         self.place: Place = calling_place()
-        self._places: Places | None = _written_in[-1] if _written_in else None
+        self._places = places_written_in()
         self.cluster: Cluster = cluster_of(scope)
         # The kind is part of the construct's id: a tenant and its application, or a run in two forms, share a name.
         path = f"{path_of(scope)}/{type(self).__name__}.{id}"
         self.path: str = self.cluster.free_path(path, self)
-        super().__init__(scope, self.path.rpartition("/")[2])
+        super().__init__(scope, self.path.removeprefix(f"{path_of(scope)}/"))
         self.scope = scope
-        if self.path == path:  # one that stands in another's place is told already, and judged no further
+        if self.path == path and not self.is_broken:  # what is told already is judged no further
             self.cluster.add(self)
 
     def render(self) -> Iterable[KubernetesObject]:
@@ -77,45 +90,55 @@ class Component(Construct):
     @property
     def title(self) -> str:
         """How messages name this component: `Tenant "high"`."""
-        return f'{type(self).__name__} "{self.id}"'
+        return f"{type(self).__name__} {shown(self.id)}"
 
     def fault(self, message: str, *, field: str = "", fix: str = "", at: tuple[int | str, ...] = ()) -> None:
         """Reports a mistake where this component was written; the run then writes nothing. `at`: see `place_of`."""
         self.cluster.report(Fault(message, self.title, field, fix, self.place_of(*at)))
 
-    def listed(self, given: Iterable[str], field: str) -> list[str]:
-        """`given` as a list; a single string, which would fall apart into letters, is a mistake."""
-        if isinstance(given, str):
-            self.fault(f'is the string "{given}", must be a list', field=field, fix=f'write ["{given}"]')
-            return [given]
-        return list(given)
+    def spoil(self, broken: Iterable[Broken]) -> None:
+        """Reports what is `broken` in the arguments together; if anything is, the component is broken."""
+        for one in broken:
+            self.is_broken = True
+            self.fault(one.message, field=one.field, fix=one.fix)
 
     def place_of(self, *path: int | str) -> Place:
         """Where a part of this component was written: the line of that key in a tenant file, otherwise `place`."""
         return self._places(path) if self._places and path else self.place
 
+    if not TYPE_CHECKING:
 
-_written_in: list[Places] = []
-
-
-@contextmanager
-def written_in(places: Places) -> Iterator[None]:
-    """Components made in this context are written in a file, whose keys have `places`; they stand at its `name`."""
-    _written_in.append(places)
-    try:
-        yield
-    finally:
-        _written_in.pop()
+        def __getattr__(self, name: str) -> Any:
+            """What a broken component does not have: asking for it tells the mistakes themselves."""
+            if self.is_broken and not name.startswith("__") and (told := self.cluster.broken.get(self)):
+                raise Faults(told)
+            raise AttributeError(f"{type(self).__name__} has no {name}", name=name, obj=self)
 
 
-def calling_place() -> Place:
-    """The place outside Trainshed and jsii from which the current call came."""
-    if _written_in:
-        return _written_in[-1](("name",))
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_MACHINERY):
-        frame = frame.f_back
-    return frame_place(frame)
+def _judging(init: Callable[..., None]) -> Callable[..., None]:
+    """`init`, run only with arguments that fit its hints."""
+    signature = Signature(init)
+
+    @wraps(init)
+    def judging(self: Component, *args: Any, **given: Any) -> None:
+        scope, args, swapped = placed(type(self), args, given)
+        named, broken = signature.bound(args, given)
+        try:
+            cluster = cluster_of(scope)
+        except Faults as found:
+            raise Faults(replace(fault, object=title_of(type(self), named)) for fault in found.faults) from None
+        broken = [*swapped, *broken, *signature.judged(named, cluster)]
+        if not broken:
+            init(self, *args, **given)
+            return
+        id = named.get("id")
+        self.is_broken = True
+        Component.__init__(self, scope, id if isinstance(id, str) else _NO_NAME)
+        name = named.get("name")
+        vars(self)["name"] = name if isinstance(name, str) else self.id
+        self.cluster.set_aside(self, faults_in(broken, title_of(type(self), named)))
+
+    return judging
 
 
 def scope_of(construct: Construct) -> Construct | None:
@@ -131,7 +154,7 @@ def path_of(construct: Construct) -> str:
 
 
 def cluster_of(scope: Construct) -> Cluster:
-    """The cluster around `scope`. Raises ValueError when there is none."""
+    """The cluster around `scope`. Raises Faults when there is none."""
     from trainshed.gitops.cluster import Cluster
 
     around: Construct | None = scope
@@ -139,4 +162,5 @@ def cluster_of(scope: Construct) -> Cluster:
         if isinstance(around, Cluster):
             return around
         around = scope_of(around)
-    raise ValueError(f'"{path_of(scope)}" is in no Cluster; make components inside a Cluster')
+    told = f"is in no Cluster: it is made in {type(scope).__name__}"
+    raise Faults([Fault(told, "", "scope", "make components inside a Cluster", calling_place())])

@@ -23,6 +23,7 @@ from trainshed.gitops import publish
 _CALL = re.compile(r"(?:(\w+)\.)?(\w+)\(\) (.+)", re.S)
 _UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
 _MISSING = re.compile(r"missing \d+ required (?:keyword-only|positional) arguments?: (.+)", re.S)
+_SURPLUS = re.compile(r"takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given")
 _HERE = str(Path(__file__).resolve().parent.parent)
 _LIBRARIES = ("site-packages", f"lib{os.sep}python", "<frozen")
 
@@ -101,7 +102,11 @@ def _argument_faults(error: TypeError, match: re.Match[str], place: Place | None
         yield Fault("is not an argument", title, unexpected[1], fix, place)
     elif missing := _MISSING.search(match[3]):
         for name in re.findall(r"'(\w+)'", missing[1]):
-            yield Fault("is missing", title, name, "add it", place)
+            of_cluster = called is not None and called.is_cluster
+            yield Fault("is missing", title, name, f"write app.build({title})" if of_cluster else "add it", place)
+    elif surplus := _SURPLUS.search(match[3]):
+        told = f"takes {surplus[1]} without a name, and {surplus[2]} are given"
+        yield Fault(told, called.title if called else f"{title}()", "", "leave the others out, or name them", place)
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,7 @@ class _Constructed:
 
     title: str
     parameters: list[str]
+    is_cluster: bool
 
 
 def _constructed(trace: TracebackType | None) -> _Constructed | None:
@@ -123,7 +129,7 @@ def _constructed(trace: TracebackType | None) -> _Constructed | None:
             title = f'{cls.__name__} "{named[0]}"' if named and isinstance(named[0], str) else cls.__name__
             parameters = inspect.signature(cls.__init__).parameters  # type: ignore[misc]  # the class itself is asked
             known = [name for name in parameters if name not in ("self", "scope", "id")]
-            found = _Constructed(title, known)
+            found = _Constructed(title, known, any(base.__name__ == "Cluster" for base in cls.__mro__))
         trace = trace.tb_next
     return found
 

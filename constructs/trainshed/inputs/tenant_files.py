@@ -12,7 +12,7 @@ from trainshed.api.explain import faults_of
 from trainshed.api.types import DnsLabel
 from trainshed.faults import Fault, Faults, nearest, shown_path
 from trainshed.gitops.cluster import Cluster
-from trainshed.gitops.component import calling_place, written_in
+from trainshed.gitops.values import calling_place, written_in
 from trainshed.inputs.tenant_folder import entries
 from trainshed.inputs.yaml_file import YamlFile, read_yaml
 from trainshed.tenancy.external import External
@@ -145,8 +145,8 @@ def _unknown(
 
 
 def _pools(cluster: Cluster) -> Sequence[NodePool]:
-    return cluster.all_of(NodePool)
+    return cluster.declared(NodePool)
 
 
 def _cohorts(cluster: Cluster) -> Sequence[Cohort]:
-    return cluster.all_of(Cohort)
+    return cluster.declared(Cohort)

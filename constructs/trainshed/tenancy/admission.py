@@ -9,8 +9,10 @@ from constructs import Construct
 
 from trainshed.api import kueue as api
 from trainshed.api.base import KubernetesObject, ObjectMeta
+from trainshed.api.types import DnsSubdomain, LabelKey, Str
 from trainshed.gitops.component import Component
-from trainshed.tenancy.external import External, name_of, same_cluster
+from trainshed.tenancy.external import External, name_of
+from trainshed.tenancy.shares import ResourceName
 
 _GROUP = "kueue.x-k8s.io"
 
@@ -18,7 +20,7 @@ _GROUP = "kueue.x-k8s.io"
 class ResourceFlavor(Component):
     """A flavor written field by field. `NodePool` makes one with its capacity, which checks can use."""
 
-    def __init__(self, scope: Construct, id: str, spec: api.ResourceFlavorSpec | None = None) -> None:
+    def __init__(self, scope: Construct, id: DnsSubdomain, spec: api.ResourceFlavorSpec | None = None) -> None:
         super().__init__(scope, id)
         self.name = id
         self.spec = spec or api.ResourceFlavorSpec()
@@ -31,7 +33,7 @@ class ResourceFlavor(Component):
 class Topology(Component):
     """Levels of the data centre as node labels, widest first. They cannot be changed later: make a new one."""
 
-    def __init__(self, scope: Construct, id: str, *, levels: Sequence[str]) -> None:
+    def __init__(self, scope: Construct, id: DnsSubdomain, *, levels: Sequence[LabelKey]) -> None:
         super().__init__(scope, id)
         self.name = id
         self.levels = list(levels)
@@ -48,11 +50,11 @@ class ProvisioningRequestConfig(Component):
     def __init__(
         self,
         scope: Construct,
-        id: str,
+        id: DnsSubdomain,
         *,
-        provisioning_class: str,
-        parameters: Mapping[str, str] | None = None,
-        managed_resources: Sequence[str] = (),
+        provisioning_class: Str,
+        parameters: Mapping[str, Str] | None = None,
+        managed_resources: Sequence[ResourceName] = (),
         retry: api.ProvisioningRequestRetryStrategy | None = None,
         pod_set_updates: api.PodSetUpdates | None = None,
     ) -> None:
@@ -81,7 +83,7 @@ class ProvisioningRequestConfig(Component):
 class MultiKueueCluster(Component):
     """A worker cluster, reached with the kubeconfig in a Secret of Kueue's namespace (key `kubeconfig`)."""
 
-    def __init__(self, scope: Construct, id: str, *, kubeconfig_secret: str) -> None:
+    def __init__(self, scope: Construct, id: DnsSubdomain, *, kubeconfig_secret: Str) -> None:
         super().__init__(scope, id)
         self.name = id
         self.kubeconfig_secret = kubeconfig_secret
@@ -97,12 +99,10 @@ class MultiKueueCluster(Component):
 class MultiKueueConfig(Component):
     """The worker clusters that workloads may be sent to."""
 
-    def __init__(self, scope: Construct, id: str, *, clusters: Sequence[MultiKueueCluster | External]) -> None:
+    def __init__(self, scope: Construct, id: DnsSubdomain, *, clusters: Sequence[MultiKueueCluster | External]) -> None:
         super().__init__(scope, id)
         self.name = id
         self.clusters = list(clusters)
-        for cluster in self.clusters:
-            same_cluster(self, cluster, "clusters")
 
     def render(self) -> Iterable[KubernetesObject]:
         """One MultiKueueConfig."""
@@ -120,10 +120,10 @@ class AdmissionCheck(Component):
     def __init__(
         self,
         scope: Construct,
-        id: str,
+        id: DnsSubdomain,
         *,
         uses: ProvisioningRequestConfig | MultiKueueConfig | None = None,
-        controller: str | None = None,
+        controller: Str | None = None,
         parameters: api.AdmissionCheckParametersReference | None = None,
     ) -> None:
         super().__init__(scope, id)
@@ -131,7 +131,6 @@ class AdmissionCheck(Component):
         self.controller = controller
         self.parameters = parameters
         if uses is not None:
-            same_cluster(self, uses, "uses")
             many = isinstance(uses, MultiKueueConfig)
             self.controller = api.MULTIKUEUE_CONTROLLER if many else api.PROVISIONING_CONTROLLER
             kind = "MultiKueueConfig" if many else "ProvisioningRequestConfig"

@@ -10,15 +10,16 @@ from constructs import Construct
 from trainshed.api import kueue as api
 from trainshed.api.base import KubernetesObject, ObjectMeta
 from trainshed.api.selectors import LabelSelector, LabelSelectorRequirement
+from trainshed.api.types import DnsLabel, DnsSubdomain, Int32, Str
 from trainshed.gitops.component import Component
 from trainshed.quantity import Quantity
 from trainshed.tenancy.admission import AdmissionCheck
-from trainshed.tenancy.external import External, name_of, same_cluster
+from trainshed.tenancy.external import External, name_of
 from trainshed.tenancy.pool import Claimant, NodePool
 from trainshed.tenancy.queue_ref import QueueRef
 from trainshed.tenancy.quotas import PoolQuota, resource_groups
-from trainshed.tenancy.references import by_pool, lendable
-from trainshed.tenancy.shares import Resources, Share
+from trainshed.tenancy.references import lendable
+from trainshed.tenancy.shares import Amount, Resources, Share
 
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 StopPolicy = Literal["None", "Hold", "HoldAndDrain"]
@@ -39,18 +40,17 @@ class Cohort(Claimant):
     def __init__(
         self,
         scope: Construct,
-        id: str,
+        id: DnsSubdomain,
         *,
         parent: Cohort | External | None = None,
         quota: Mapping[NodePool, Share] | None = None,
-        fair_sharing_weight: str | int | None = None,
+        fair_sharing_weight: Amount | None = None,
     ) -> None:
         super().__init__(scope, id)
         self.name = id
         self.parent = parent
         self.weight = fair_sharing_weight
-        self.quota = by_pool(self, quota, "quota")
-        same_cluster(self, parent, "parent", "Cohort")
+        self.quota = dict(quota or {})
 
     def claims(self) -> Mapping[str, Resources]:
         """What the cohort owns by itself."""
@@ -80,36 +80,33 @@ class ClusterQueue(Claimant):
     def __init__(
         self,
         scope: Construct,
-        id: str,
+        id: DnsSubdomain,
         *,
         quota: Mapping[NodePool, Share] | None = None,
         borrow: Mapping[NodePool, Share] | None = None,
         lend: Mapping[NodePool, Share] | None = None,
-        namespaces: Sequence[str] | None = None,
+        namespaces: Sequence[DnsLabel] | None = None,
         cohort: Cohort | External | None = None,
         queueing_strategy: Literal["StrictFIFO", "BestEffortFIFO"] = "BestEffortFIFO",
         preemption: api.ClusterQueuePreemption | None = None,
         admission_checks: Sequence[AdmissionCheck | External] = (),
-        fair_sharing_weight: str | int | None = None,
+        fair_sharing_weight: Amount | None = None,
         stop_policy: StopPolicy | None = None,
         spec: api.ClusterQueueSpec | None = None,
     ) -> None:
         super().__init__(scope, id)
         self.name = id
         self.spec = spec
-        self.quota = by_pool(self, quota, "quota")
-        self.borrow = by_pool(self, borrow, "borrow")
-        self.lend = lendable(self, by_pool(self, lend, "lend"), self.quota)
-        self.namespaces = None if namespaces is None else self.listed(namespaces, "namespaces")
+        self.quota = dict(quota or {})
+        self.borrow = dict(borrow or {})
+        self.lend = lendable(self, lend, self.quota)
+        self.namespaces = None if namespaces is None else list(namespaces)
         self.cohort = cohort
         self.queueing_strategy = queueing_strategy
         self.preemption = preemption
         self.admission_checks = list(admission_checks)
         self.weight = fair_sharing_weight
         self.stop_policy = stop_policy
-        same_cluster(self, cohort, "cohort", "Cohort")
-        for check in self.admission_checks:
-            same_cluster(self, check, "admission_checks", "AdmissionCheck")
         if spec is not None and (quota or borrow or lend or cohort or namespaces or admission_checks):
             self.fault("stands alone, but quota or another argument is given too", field="spec", fix="pass one of them")
         if cohort is None:
@@ -159,12 +156,12 @@ class LocalQueue(Component):
         scope: Construct,
         id: str,
         *,
-        namespace: str,
+        namespace: DnsLabel,
         cluster_queue: ClusterQueue | External,
-        name: str | None = None,
-        runs: str = "runs",
+        name: DnsLabel | None = None,
+        runs: DnsLabel = "runs",
         stop_policy: StopPolicy | None = None,
-        fair_sharing_weight: str | int | None = None,
+        fair_sharing_weight: Amount | None = None,
     ) -> None:
         super().__init__(scope, id)
         self.name = name or id
@@ -173,11 +170,12 @@ class LocalQueue(Component):
         self.runs = runs
         self.stop_policy = stop_policy
         self.weight = fair_sharing_weight
-        same_cluster(self, cluster_queue, "cluster_queue", "ClusterQueue")
 
     @property
     def ref(self) -> QueueRef:
         """This queue, as runs see it; their application is `runs`."""
+        if self.is_broken:
+            return QueueRef(self.id, self.id, self)
         return QueueRef(self.name, self.namespace, self, self.runs)
 
     def render(self) -> Iterable[KubernetesObject]:
@@ -196,7 +194,13 @@ class WorkloadPriorityClass(Component):
     """Order among queued workloads; kube-scheduler's preemption does not see it."""
 
     def __init__(
-        self, scope: Construct, id: str, *, value: int, description: str | None = None, name: str | None = None
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        value: Int32,
+        description: Str | None = None,
+        name: DnsSubdomain | None = None,
     ) -> None:
         super().__init__(scope, id)
         self.name = name or id
@@ -215,6 +219,6 @@ def amounts(shares: Mapping[NodePool, Share]) -> dict[str, Resources]:
     return {pool.name: share.of(pool.per_node) for pool, share in shares.items()}
 
 
-def fair_sharing(weight: str | int | None) -> api.FairSharing | None:
+def fair_sharing(weight: Amount | None) -> api.FairSharing | None:
     """Fair sharing with this weight, or none."""
     return None if weight is None else api.FairSharing(weight=Quantity(weight))

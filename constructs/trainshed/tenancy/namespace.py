@@ -9,6 +9,7 @@ from constructs import Construct
 
 from trainshed.api.base import KubernetesObject, ObjectMeta
 from trainshed.api.core.namespace import Namespace as ApiNamespace
+from trainshed.api.types import DnsLabel, LabelKey, LabelValue
 from trainshed.gitops.component import Component
 from trainshed.tenancy.spec import PodSecurity
 
@@ -21,10 +22,10 @@ class Namespace(Component):
     def __init__(
         self,
         scope: Construct,
-        id: str,
+        id: DnsLabel,
         *,
         pod_security: PodSecurity = "restricted",
-        labels: Mapping[str, str] | None = None,
+        labels: Mapping[LabelKey, LabelValue] | None = None,
     ) -> None:
         super().__init__(scope, id)
         self.name = id

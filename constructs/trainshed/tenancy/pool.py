@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
 from constructs import Construct
+from pydantic import Field
 
 from trainshed.api import kueue
 from trainshed.api.base import KubernetesObject, ObjectMeta
 from trainshed.api.core.affinity import Toleration
 from trainshed.api.kueue import Taint
+from trainshed.api.types import DnsSubdomain, Int32, LabelKey, LabelValue, shaped
 from trainshed.faults import Fault
 from trainshed.gitops.component import Component
 from trainshed.gitops.names import CAPACITY_ANNOTATION
+from trainshed.naming import label_key_error
 from trainshed.quantity import Quantity
-from trainshed.tenancy.shares import Resources
+from trainshed.tenancy.shares import Amount, ResourceName, Resources, amount_rules
 
 #: Node labels that the usual words for a level stand for; any other word becomes a label of ours.
 LEVEL_LABELS: Final = {
@@ -34,6 +37,14 @@ def level_label(level: str) -> str:
     return level if "/" in level else LEVEL_LABELS.get(level, OUR_LEVELS + level)
 
 
+def _level_error(level: str) -> str:
+    return label_key_error(level_label(level))
+
+
+#: `host`, `rack`, or the label key of a level.
+Level = Annotated[str, shaped(_level_error)]
+
+
 class NodePool(Component):
     """`nodes` equal machines, each with `per_node` allocatable (`kubectl get node`: status.allocatable).
 
@@ -49,30 +60,26 @@ class NodePool(Component):
     def __init__(
         self,
         scope: Construct,
-        id: str,
+        id: DnsSubdomain,
         *,
-        nodes: int,
-        per_node: Mapping[str, str | int | Quantity],
-        labels: Mapping[str, str] | None = None,
+        nodes: Annotated[Int32, Field(ge=0)],
+        per_node: Annotated[Mapping[ResourceName, Amount], Field(min_length=1)],
+        labels: Mapping[LabelKey, LabelValue] | None = None,
         taints: Sequence[Taint] = (),
-        topology: Sequence[str] = (),
+        topology: Sequence[Level] = (),
         tolerate: bool = True,
         flavor: bool = True,
     ) -> None:
         super().__init__(scope, id)
         self.name = id
         self.nodes = nodes
-        self.per_node: Resources = self._quantities(per_node)
+        self.per_node: Resources = {name: Quantity(amount) for name, amount in per_node.items()}
         self.labels = dict(labels or {})
         self.taints = list(taints)
-        self.levels = [level_label(level) for level in self.listed(topology, "topology")]
+        self.levels = [level_label(level) for level in topology]
         self.tolerate = tolerate
         self.flavor = flavor
-        if not isinstance(nodes, int) or nodes < 0:
-            self.fault(f"is {nodes!r}, must be a whole number from 0", field="nodes", fix="count the machines")
-            self.nodes = 0
-        if not per_node:
-            self.fault("is empty", field="per_node", fix='write for example {"cpu": 96, "memory": "400G"}')
+        self.spoil(amount_rules(self.per_node, "per_node"))
 
     @property
     def capacity(self) -> Resources:
@@ -120,18 +127,6 @@ class NodePool(Component):
                     "promise less, or let it borrow",
                     component.place_of(component.claim_field, self.name),
                 )
-
-    def _quantities(self, given: Mapping[str, str | int | Quantity]) -> Resources:
-        known: Resources = {}
-        for name, amount in given.items():
-            try:
-                known[name] = Quantity(amount)
-            except ValueError as error:
-                self.fault(str(error), field=f"per_node.{name}")
-                continue
-            if known[name] < Quantity(0):
-                self.fault(f"{known[name]} is negative", field=f"per_node.{name}", fix="write 0 or more")
-        return known
 
 
 class Claimant(Component):

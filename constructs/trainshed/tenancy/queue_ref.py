@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from trainshed.api.types import DnsLabel, DnsSubdomain
 from trainshed.gitops.component import Component
 
 
@@ -15,8 +17,10 @@ class QueueRef:
     runs belong to, `priority` the WorkloadPriorityClass of runs that name none.
     """
 
-    name: str
-    namespace: str
+    example: ClassVar[str] = 'tenant.queue("namespace")'
+
+    name: DnsLabel
+    namespace: DnsLabel
     component: Component | None = None
-    home: str = "runs"
-    priority: str | None = None
+    home: DnsLabel = "runs"
+    priority: DnsSubdomain | None = None

@@ -1,41 +1,15 @@
-"""What is handed to a component: other components, and shares by node pool, checked where they are handed over.
-
-A type checker finds these mistakes too; here they are told to those who run none.
-"""
+"""Shares by node pool, as components are handed them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeVar
 
 from trainshed.gitops.component import Component
 from trainshed.quantity import Quantity
-from trainshed.tenancy.external import same_cluster
 from trainshed.tenancy.pool import NodePool
 from trainshed.tenancy.shares import Resources, Share
 
-Unlimited = Literal["unlimited"]
-S = TypeVar("S", Share, Share | Unlimited)
-
 _ZERO = Quantity(0)
-
-
-def by_pool(user: Component, shares: Mapping[NodePool, S] | None, field: str, *words: str) -> dict[NodePool, S]:
-    """`shares` without those that are not a Share (or one of `words`) of a pool of the user's cluster: each is told."""
-    if not isinstance(shares, Mapping):
-        if shares is not None:
-            user.fault(f"is {shares!r}", field=field, fix="write for example {pool: nodes(3)}")
-        return {}
-    sound: dict[NodePool, S] = {}
-    for pool, share in shares.items():
-        if not isinstance(pool, NodePool):
-            user.fault(f"{pool!r} is no NodePool", field=field, fix="use the NodePool itself as the key")
-        elif not isinstance(share, Share) and share not in words:
-            choices = " or ".join(["nodes(…)", "resources(…)", *(f'"{word}"' for word in words)])
-            user.fault(f"is {share!r}", field=f"{field}.{pool.name}", fix=f"write {choices}")
-        elif same_cluster(user, pool, field):
-            sound[pool] = share
-    return sound
 
 
 def over_lent(lent: Share, owned: Share | None, per_node: Resources) -> str:
@@ -53,10 +27,12 @@ def over_lent(lent: Share, owned: Share | None, per_node: Resources) -> str:
     return ", ".join(more)
 
 
-def lendable(user: Component, lend: Mapping[NodePool, Share], owned: Mapping[NodePool, Share]) -> dict[NodePool, Share]:
+def lendable(
+    user: Component, lend: Mapping[NodePool, Share] | None, owned: Mapping[NodePool, Share]
+) -> dict[NodePool, Share]:
     """`lend` without the pools of which more is lent than owned: each is told (Kueue 0.19.2, webhook on quotas)."""
     sound = {}
-    for pool, share in lend.items():
+    for pool, share in (lend or {}).items():
         if error := over_lent(share, owned.get(pool), pool.per_node):
             user.fault(error, field=f"lend.{pool.name}", fix="lend less", at=("lend", pool.name))
         else:

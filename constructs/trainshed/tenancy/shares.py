@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
-from trainshed.api.base import Broken, Model
-from trainshed.api.types import Int32
+from trainshed.api.base import Broken
+from trainshed.api.core.resources import is_extended
+from trainshed.api.types import Int32, shaped
+from trainshed.gitops.values import Value, made
+from trainshed.naming import label_key_error
 from trainshed.quantity import Quantity
 
+
+def _quantity(value: Any) -> Any:
+    try:
+        amount = Quantity(value)
+    except ValueError as error:
+        raise PydanticCustomError("quantity", "{reason}", {"reason": str(error)}) from None
+    if amount < Quantity(0):
+        raise PydanticCustomError("quantity", "{amount} is negative; write 0 or more", {"amount": str(amount)})
+    return value
+
+
+#: `cpu`, `memory`, or a device such as `nvidia.com/gpu`.
+ResourceName = Annotated[str, shaped(label_key_error)]
 Resources = dict[str, Quantity]
+#: As people write an amount: 8, "64Gi", 0.5.
+Amount = Annotated[str | int | float | Quantity, AfterValidator(_quantity)]
 
 #: The order in which Kueue's coveredResources are listed: what every pod needs first, then devices by name.
 _FIRST = ("cpu", "memory")
 
 
-class Share(Model):
+class Share(Value):
     """A part of a node pool: `nodes` (whole nodes, times what one offers) or `resources` (explicit amounts)."""
+
+    example: ClassVar[str] = "nodes(3)"
 
     nodes: Annotated[Int32, Field(ge=0)] | None = None
     resources: Resources | None = None
@@ -27,9 +48,7 @@ class Share(Model):
         """Exactly one of the two, and no negative amount."""
         if (self.nodes is None) == (self.resources is None):
             yield Broken("", "needs either nodes or resources", 'write for example "nodes: 3"')
-        for name, amount in (self.resources or {}).items():
-            if amount < Quantity(0):
-                yield Broken(f"resources[{name}]", f"{amount} is negative", "write 0 or more")
+        yield from amount_rules(self.resources or {}, "resources")
 
     def of(self, per_node: Mapping[str, Quantity]) -> Resources:
         """The amounts this share stands for, in a pool whose nodes offer `per_node` each."""
@@ -39,16 +58,31 @@ class Share(Model):
 
 
 def nodes(count: int) -> Share:
-    """`count` whole nodes of the pool. Raises pydantic.ValidationError for a negative count."""
-    return Share(nodes=count)
+    """`count` whole nodes of the pool. A count that is none is told as a mistake (see `gitops.values`)."""
+    return made(Share, "nodes()", {"nodes": count}, lambda _: "count")
 
 
 def resources(**amounts: str | int | Quantity) -> Share:
     """Explicit amounts; a name with other characters is given as `resources(**{"nvidia.com/gpu": 24})`.
 
-    Raises pydantic.ValidationError for what is no quantity, and for a negative one.
+    What is no quantity, a negative one, and a part of a device are told as mistakes (see `gitops.values`).
     """
-    return Share.model_validate({"resources": amounts})
+    return made(Share, "resources()", {"resources": amounts}, _argument)
+
+
+def _argument(field: str) -> str:
+    return field.removeprefix("resources[").removesuffix("]")
+
+
+def amount_rules(amounts: Mapping[str, Quantity], field: str) -> Iterator[Broken]:
+    """No negative amount, devices whole; each name is a resource's."""
+    for name, amount in amounts.items():
+        if error := label_key_error(name):
+            yield Broken(f"{field}[{name}]", f"the key is wrong: {error}", 'write for example "nvidia.com/gpu"')
+        elif amount < Quantity(0):
+            yield Broken(f"{field}[{name}]", f"{amount} is negative", "write 0 or more")
+        elif is_extended(name) and not amount.is_whole():
+            yield Broken(f"{field}[{name}]", f"{amount} is not a whole number", "devices are counted whole")
 
 
 def ordered(names: set[str]) -> list[str]:

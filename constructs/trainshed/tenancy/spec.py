@@ -8,9 +8,9 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from trainshed.api.base import Broken, Model
-from trainshed.api.types import DnsLabel, DnsSubdomain, Str, unique
+from trainshed.api.types import DnsLabel, DnsSubdomain, Str, shaped, unique
 from trainshed.quantity import Quantity
-from trainshed.tenancy.shares import Resources, Share
+from trainshed.tenancy.shares import Resources, Share, amount_rules
 
 WorkloadKind = Literal["TrainJob", "JobSet", "Job"]
 PodSecurity = Literal["restricted", "baseline", "privileged"]
@@ -20,6 +20,18 @@ PodSecurity = Literal["restricted", "baseline", "privileged"]
 SYSTEM_NAMESPACES: Final = frozenset(
     ("argocd", "default", "jobset-system", "kubeflow-system", "kueue-system", "volcano-system")
 )
+
+
+def _owner_error(owner: str) -> str:
+    if not owner.strip():
+        return "is empty; name a group of your directory"
+    if owner.startswith("system:") or not owner.isprintable():
+        return f"{owner!r} is no group of people; name a group of your directory"
+    return ""
+
+
+#: A group of people, as the cluster's identity provider calls it.
+Owner = Annotated[Str, shaped(_owner_error)]
 
 
 def small_container() -> Resources:
@@ -44,7 +56,7 @@ class TenantSpec(Model):
         Field(min_length=1, description="Quota that is the tenant's own, by node pool (Kueue: nominalQuota)."),
     ]
     owners: Annotated[
-        list[Str], Field(description="Groups that may submit runs in the tenant's namespaces."), unique
+        list[Owner], Field(description="Groups that may submit runs in the tenant's namespaces."), unique
     ] = []
     cohort: Annotated[DnsSubdomain | None, Field(description="Cohort in which idle quota is lent and borrowed.")] = None
     borrow: Annotated[
@@ -88,9 +100,6 @@ class TenantSpec(Model):
                     f'"{namespace}" belongs to the cluster itself, and its rights would go to the tenant',
                     "give the tenant a namespace of its own",
                 )
-        for index, owner in enumerate(self.owners):
-            if owner.startswith("system:") or not owner.isprintable():
-                yield Broken(f"owners[{index}]", f"{owner!r} is no group of people", "name a group of your directory")
         if self.cohort is None and self.borrow:
             yield Broken("borrow", "is set, but the tenant is in no cohort", "name a cohort or leave borrow out")
         if self.cohort is None and self.lend != "all":
@@ -99,6 +108,4 @@ class TenantSpec(Model):
             for pool in self.lend:
                 if pool not in self.guarantee:
                     yield Broken(f"lend.{pool}", "is lent, but nothing of this pool is guaranteed", "leave it out")
-        for name, amount in self.container_defaults.items():
-            if amount < Quantity(0):
-                yield Broken(f"containerDefaults[{name}]", f"{amount} is negative", "write 0 or more")
+        yield from amount_rules(self.container_defaults, "containerDefaults")

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from constructs import Construct
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from trainshed.api.base import KubernetesObject
 from trainshed.api.explain import faults_of
+from trainshed.api.types import DnsLabel, DnsSubdomain, unique
 from trainshed.faults import Fault, nearest
 from trainshed.gitops.application import Access
 from trainshed.gitops.names import ARGOCD, PLATFORM
-from trainshed.quantity import Quantity
-from trainshed.tenancy.external import External, name_of, same_cluster
+from trainshed.tenancy.external import External, name_of
 from trainshed.tenancy.kueue import Cohort
 from trainshed.tenancy.pool import Claimant, NodePool
 from trainshed.tenancy.queue_ref import QueueRef
-from trainshed.tenancy.references import by_pool, lendable
-from trainshed.tenancy.shares import Resources, Share
-from trainshed.tenancy.spec import PodSecurity, TenantSpec, WorkloadKind
+from trainshed.tenancy.references import lendable
+from trainshed.tenancy.shares import Amount, ResourceName, Resources, Share
+from trainshed.tenancy.spec import Owner, PodSecurity, TenantSpec, WorkloadKind
 from trainshed.tenancy.tenant_objects import allowed_kinds, tenant_objects
 from trainshed.tenancy.tiers import TIERS, declared_classes, ensure_tier
 
@@ -41,46 +41,42 @@ class Tenant(Claimant):
     def __init__(
         self,
         scope: Construct,
-        id: str,
+        id: DnsLabel,
         *,
-        namespaces: Sequence[str],
-        guarantee: Mapping[NodePool, Share],
-        owners: Sequence[str] = (),
+        namespaces: Annotated[Sequence[DnsLabel], Field(min_length=1), unique],
+        guarantee: Annotated[Mapping[NodePool, Share], Field(min_length=1)],
+        owners: Annotated[Sequence[Owner], unique] = (),
         cohort: Cohort | External | None = None,
         borrow: Mapping[NodePool, Share | Literal["unlimited"]] | None = None,
         lend: Literal["all", "none"] | Mapping[NodePool, Share] = "all",
-        priority: str | None = None,
-        workload_kinds: Sequence[WorkloadKind] = ("TrainJob", "JobSet", "Job"),
+        priority: DnsSubdomain | None = None,
+        workload_kinds: Annotated[Sequence[WorkloadKind], Field(min_length=1), unique] = ("TrainJob", "JobSet", "Job"),
         pod_security: PodSecurity = "restricted",
-        container_defaults: Mapping[str, str | int | Quantity] | None = None,
-        cluster_queue: str | None = None,
-        local_queue: str | None = None,
+        container_defaults: Mapping[ResourceName, Amount] | None = None,
+        cluster_queue: DnsSubdomain | None = None,
+        local_queue: DnsLabel | None = None,
     ) -> None:
         super().__init__(scope, id)
         self.spec: TenantSpec | None = None
-        self.namespaces = self.listed(namespaces, "namespaces")
+        self.namespaces = list(namespaces)
         self.per_node: dict[str, Resources] = {}
         self.guaranteed: dict[str, Resources] = {}
-        same_cluster(self, cohort, "cohort", "Cohort")
-        owned = by_pool(self, guarantee, "guarantee")
         given: dict[str, Any] = {
             "namespaces": self.namespaces,
-            "guarantee": self._by_name(owned),
-            "owners": self.listed(owners, "owners"),
+            "guarantee": self._by_name(guarantee),
+            "owners": list(owners),
             "cohort": name_of(cohort) if cohort else None,
-            "borrow": self._by_name(by_pool(self, borrow, "borrow", "unlimited")),
-            "lend": lend
-            if isinstance(lend, str)
-            else self._by_name(lendable(self, by_pool(self, lend, "lend"), owned)),
+            "borrow": self._by_name(borrow or {}),
+            "lend": lend if isinstance(lend, str) else self._by_name(lendable(self, lend, guarantee)),
             "priority": priority,
-            "workload_kinds": self.listed(workload_kinds, "workload_kinds"),
+            "workload_kinds": list(workload_kinds),
             "pod_security": pod_security,
             "cluster_queue": cluster_queue,
             "local_queue": local_queue,
         }
         if container_defaults is not None:
             given["container_defaults"] = dict(container_defaults)
-        self._adopt(given, emptied=bool(guarantee and not owned))
+        self._adopt(given)
 
     @property
     def name(self) -> str:
@@ -89,6 +85,8 @@ class Tenant(Claimant):
 
     def queue(self, namespace: str) -> QueueRef:
         """The tenant's LocalQueue in one of its namespaces, for a run to be submitted to."""
+        if self.is_broken:
+            return QueueRef(self.id, self.id, self, self.id)
         if namespace not in self.namespaces:
             hint = nearest(namespace, self.namespaces) or f"its namespaces are {', '.join(self.namespaces)}"
             self.fault(f'has no namespace "{namespace}"', field="queue", fix=hint)
@@ -117,13 +115,13 @@ class Tenant(Claimant):
         if self.spec is not None and self.spec.namespaces:
             yield from tenant_objects(self.id, self.spec, self.per_node)
 
-    def _adopt(self, given: dict[str, Any], *, emptied: bool) -> None:
+    def _adopt(self, given: dict[str, Any]) -> None:
         try:
             self.spec = TenantSpec.model_validate(given)
         except ValidationError as error:
-            for fault in faults_of(error, object=self.title, place=self.place, model=TenantSpec, python=True):
-                if not (emptied and fault.field == "guarantee"):  # what emptied it is told already
-                    self.cluster.report(fault)
+            self.cluster.faults.extend(
+                faults_of(error, object=self.title, place=self.place, model=TenantSpec, python=True)
+            )
             return
         if self.id in RESERVED:
             told = f'"{self.id}" is an application that is no tenant\'s, as are {", ".join(RESERVED)}'

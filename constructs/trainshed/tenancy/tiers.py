@@ -14,7 +14,7 @@ TIERS: Final = {"low": 100, "normal": 500, "high": 1000}
 
 def declared_classes(cluster: Cluster) -> list[str]:
     """The names of all WorkloadPriorityClasses in the cluster."""
-    return [component.name for component in cluster.all_of(WorkloadPriorityClass)]
+    return [component.name for component in cluster.declared(WorkloadPriorityClass)]
 
 
 def ensure_tier(user: Component, name: str) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from constructs import Construct
+from pydantic import Field
 
 from trainshed.api.base import KubernetesObject, ObjectMeta
 from trainshed.api.core.configmap import ConfigMap
+from trainshed.api.types import DnsLabel, DnsSubdomain, Int32
 from trainshed.api.volcano import Guarantee, Queue, QueueSpec
 from trainshed.faults import nearest
 from trainshed.gitops.component import Component
@@ -17,9 +19,8 @@ from trainshed.gitops.names import CAPACITY_ANNOTATION
 from trainshed.gitops.waves import WAVE_ANNOTATION, wave
 from trainshed.gitops.yaml_text import to_yaml
 from trainshed.quantity import Quantity
-from trainshed.tenancy.external import External, name_of, same_cluster
+from trainshed.tenancy.external import External, name_of
 from trainshed.tenancy.pool import Claimant, NodePool
-from trainshed.tenancy.references import by_pool
 from trainshed.tenancy.shares import Resources, Share, total
 
 ROOT: Final = "root"
@@ -36,28 +37,27 @@ class VolcanoQueue(Claimant):
     def __init__(
         self,
         scope: Construct,
-        id: str,
+        id: DnsSubdomain,
         *,
         capability: Mapping[NodePool, Share] | None = None,
         guarantee: Mapping[NodePool, Share] | None = None,
         deserved: Mapping[NodePool, Share] | None = None,
         parent: VolcanoQueue | External | None = None,
-        weight: int = 1,
-        priority: int | None = None,
+        weight: Annotated[Int32, Field(ge=1)] = 1,
+        priority: Int32 | None = None,
         reclaimable: bool = True,
-        runs: str = "runs",
+        runs: DnsLabel = "runs",
     ) -> None:
         super().__init__(scope, id)
         self.name = id
-        self.capability = by_pool(self, capability, "capability")
-        self.guarantee = by_pool(self, guarantee, "guarantee")
-        self.deserved = {**self.guarantee, **by_pool(self, deserved, "deserved")}
+        self.capability = dict(capability or {})
+        self.guarantee = dict(guarantee or {})
+        self.deserved = {**self.guarantee, **(deserved or {})}
         self.parent = parent
         self.weight = weight
         self.priority = priority
         self.reclaimable = reclaimable
         self.runs = runs
-        same_cluster(self, parent, "parent", "VolcanoQueue")
 
     @property
     def depth(self) -> int:
@@ -114,12 +114,12 @@ class VolcanoScheduler(Component):
     def __init__(
         self,
         scope: Construct,
-        id: str = "volcano-scheduler-configmap",
+        id: DnsSubdomain = "volcano-scheduler-configmap",
         *,
-        namespace: str = "volcano-system",
+        namespace: DnsLabel = "volcano-system",
         hierarchy: bool = True,
         actions: Sequence[str] = ACTIONS,
-        overcommit: float | None = None,
+        overcommit: Annotated[float, Field(ge=1, le=100)] | None = None,
     ) -> None:
         super().__init__(scope, id)
         self.name = id

@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from trainshed.api.base import Broken, Model
+from trainshed.addresses import image_error, text_error
+from trainshed.api.base import Broken
 from trainshed.api.core.affinity import Toleration
-from trainshed.api.types import Bool, DnsSubdomain, Int32, LabelKey, LabelValue, Str
+from trainshed.api.core.resources import container_resource_error, is_extended
+from trainshed.api.core.shapes import descending_path_error, env_name_error, key_error
+from trainshed.api.types import Bool, DnsSubdomain, Int32, LabelKey, LabelValue, Str, shaped
+from trainshed.gitops.values import Value
 from trainshed.quantity import Quantity
+from trainshed.tenancy.pool import Level
 
 #: /dev/shm of one process unless said otherwise: NCCL's buffers and a DataLoader's batches.
 SHARED_MEMORY_PER_PROCESS = Quantity("4Gi")
 
+#: Pods of an Indexed Job at once (Kubernetes 1.36, `maxParallelismForIndexedJob`); restarts of all of them together
+#: have to stay below an int32.
+MAX_NODES: Final = 100_000
+MAX_RETRIES: Final = 10_000
+#: More than any machine has; a number beyond is a slip.
+MAX_GPUS: Final = 1024
 
-class Mount(Model):
+#: What a process is given: any text but one with control characters, which end it (NUL) or come from a slip.
+Text = Annotated[Str, shaped(text_error)]
+EnvName = Annotated[Str, shaped(env_name_error)]
+ContainerResource = Annotated[Str, shaped(container_resource_error)]
+
+
+class Mount(Value):
     """A PersistentVolumeClaim of the run's namespace, mounted at an absolute path in every node's container."""
 
     claim: DnsSubdomain
-    path: Str
+    path: Text
     read_only: Bool = False
-    sub_path: Str | None = None
+    sub_path: Annotated[Text, shaped(descending_path_error)] | None = None
 
     def rules(self) -> Iterator[Broken]:
         """Kubernetes wants an absolute path without a colon."""
@@ -30,24 +47,24 @@ class Mount(Model):
             yield Broken("path", f'"{self.path}" is not an absolute path without ":"', 'write for example "/data"')
 
 
-class SecretEnv(Model):
+class SecretEnv(Value):
     """An environment variable's value in a Secret of the run's namespace."""
 
     secret: DnsSubdomain
-    key: Str
+    key: Annotated[Str, shaped(key_error)]
 
 
-class TopologyRequest(Model):
+class TopologyRequest(Value):
     """Where Kueue places the pods of one run: all in one domain of `level` (a level's node label, or its short word).
 
     `required` waits for such a domain; otherwise it is preferred and Kueue widens the search.
     """
 
-    level: Str
+    level: Level
     required: Bool = True
 
 
-class Training(Model):
+class Training(Value):
     """A distributed PyTorch run on `nodes` machines with `gpus_per_node` GPUs each.
 
     `launcher` starts `script` on each node: `torchrun` of any image with PyTorch, or `trainshed`, the launcher in this
@@ -63,21 +80,23 @@ class Training(Model):
     before the run (the trainer's `doctor`, an init container of the same image); a sick one fails its pod, and counts.
     """
 
-    nodes: Annotated[Int32, Field(ge=1)]
-    gpus_per_node: Annotated[Int32, Field(ge=0)]
-    image: Annotated[Str, Field(min_length=1, max_length=500)]
-    script: Annotated[Str, Field(min_length=1)]
+    example: ClassVar[str] = 'Training(nodes=2, gpus_per_node=8, image="…", script="…", resources={…})'
+
+    nodes: Annotated[Int32, Field(ge=1, le=MAX_NODES)]
+    gpus_per_node: Annotated[Int32, Field(ge=0, le=MAX_GPUS)]
+    image: Annotated[Str, shaped(image_error), Field(max_length=500)]
+    script: Annotated[Text, Field(min_length=1)]
     launcher: Literal["torchrun", "trainshed"] = "torchrun"
-    args: list[Str] = []
-    env: dict[Str, Str | SecretEnv] = {}
-    resources: dict[Str, Quantity] = Field(default_factory=dict)
+    args: list[Text] = []
+    env: dict[EnvName, Text | SecretEnv] = {}
+    resources: dict[ContainerResource, Quantity] = Field(default_factory=dict)
     processes_per_node: Annotated[Int32, Field(ge=1)] | None = None
     gpu_resource: LabelKey = "nvidia.com/gpu"
     shared_memory: Quantity | None = None
     volumes: list[Mount] = []
     checkpoint: Mount | None = None
     grace_period: Annotated[Int32, Field(ge=30)] = 120
-    retries: Annotated[Int32, Field(ge=0)] = 3
+    retries: Annotated[Int32, Field(ge=0, le=MAX_RETRIES)] = 3
     deadline: Annotated[Int32, Field(ge=1)] | None = None
     priority: DnsSubdomain | None = None
     topology: TopologyRequest | None = None
@@ -138,7 +157,7 @@ class Training(Model):
         for name, amount in self.resources.items():
             if amount <= Quantity(0):
                 yield Broken(f"resources[{name}]", f"{amount} is not above 0", "write what a node needs")
-            elif name not in ("cpu", "memory") and "/" in name and not amount.is_whole():
+            elif is_extended(name) and not amount.is_whole():
                 yield Broken(f"resources[{name}]", f"{amount} is not a whole number", "devices are counted whole")
         memory = self.resources.get("memory")
         if memory is None:

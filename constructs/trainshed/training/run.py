@@ -9,9 +9,8 @@ from constructs import Construct
 
 from trainshed import naming
 from trainshed.api.base import KubernetesObject
-from trainshed.faults import Fault, Faults, nearest
-from trainshed.gitops.component import Component, calling_place
-from trainshed.tenancy.external import same_cluster
+from trainshed.faults import Fault, nearest
+from trainshed.gitops.component import Component
 from trainshed.tenancy.kueue import LocalQueue
 from trainshed.tenancy.pool import OUR_LEVELS, NodePool, level_label
 from trainshed.tenancy.queue_ref import QueueRef
@@ -37,14 +36,10 @@ class Run(Component):
     workload_kind: ClassVar[str]
 
     def __init__(self, scope: Construct, id: str, training: Training, *, queue: QueueRef | LocalQueue) -> None:
-        ref = queue.ref if isinstance(queue, LocalQueue) else queue
-        self._refuse(id, training, Training, "training", "write Training(nodes=…, …)")
-        self._refuse(id, ref, QueueRef, "queue", 'write for example tenant.queue("namespace")')
         super().__init__(scope, id)
         self.training = training
-        self.queue = ref
+        self.queue = queue.ref if isinstance(queue, LocalQueue) else queue
         self.namespace = self.queue.namespace
-        same_cluster(self, self.queue.component, "queue")
 
     def objects(self, name: str) -> list[KubernetesObject]:
         """The API objects of a run called `name`."""
@@ -112,13 +107,6 @@ class Run(Component):
             )
             fix = f"use at most {short} characters" if 0 < short < len(self.id) else "use another name"
             yield self._told(f'with its hash it is called "{sample}": {", and ".join(errors)}', "name", fix)
-
-    @classmethod
-    def _refuse(cls, id: str, given: object, kind: type, field: str, fix: str) -> None:
-        """Raises Faults for what is no `kind`, without which nothing can be said about the run."""
-        if not isinstance(given, kind):
-            told = f"is {given!r}, must be a {kind.__name__}"
-            raise Faults([Fault(told, f'{cls.__name__} "{id}"', field, fix, calling_place())])
 
     def _told(self, message: str, field: str, fix: str) -> Fault:
         return Fault(message, self.title, field, fix, self.place)

@@ -12,6 +12,7 @@ from trainshed.api import trainer as api
 from trainshed.api.base import KubernetesObject, ObjectMeta
 from trainshed.api.jobset import JobSetSpec
 from trainshed.api.jobset_parts import Network, ReplicatedJob
+from trainshed.api.types import DnsSubdomain
 from trainshed.faults import Fault
 from trainshed.naming_budgets import trainjob_name_errors
 from trainshed.tenancy.kueue import LocalQueue
@@ -46,7 +47,7 @@ class TrainJob(Run):
         training: Training,
         *,
         queue: QueueRef | LocalQueue,
-        runtime: str | None = None,
+        runtime: DnsSubdomain | None = None,
     ) -> None:
         super().__init__(scope, id, training, queue=queue)
         self.runtime = runtime or f"{id}-runtime"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Final, cast
+from typing import ClassVar, Final
 
 from constructs import Construct
 
 from trainshed.api.base import KubernetesObject, ObjectMeta
+from trainshed.api.types import DnsLabel
 from trainshed.api.volcano import Job, JobSpec, LifecyclePolicy, TaskSpec
 from trainshed.faults import Fault
 from trainshed.naming_budgets import volcano_job_name_errors
@@ -35,10 +36,10 @@ class VolcanoJob(Run):
 
     workload_kind: ClassVar[str] = "VolcanoJob"
 
-    def __init__(self, scope: Construct, id: str, training: Training, *, queue: VolcanoQueue, namespace: str) -> None:
-        is_queue = isinstance(queue, VolcanoQueue)
-        ref = QueueRef(queue.name, namespace, queue, queue.runs) if is_queue else cast("QueueRef", queue)
-        super().__init__(scope, id, training, queue=ref)
+    def __init__(
+        self, scope: Construct, id: str, training: Training, *, queue: VolcanoQueue, namespace: DnsLabel
+    ) -> None:
+        super().__init__(scope, id, training, queue=QueueRef(queue.name, namespace, queue, queue.runs))
         if training.topology is not None:
             self.fault("is Kueue's, and has no effect on a Volcano Job", field="topology", fix="leave it out")
         if training.deadline is not None:

@@ -67,13 +67,21 @@ def pod_level_rules(resources: ResourceRequirements) -> Iterator[Broken]:
                 )
 
 
-def _name_rules(field: str, name: str) -> Iterator[Broken]:
+def container_resource_error(name: str) -> str:
+    """The name of a resource that a container can ask for."""
     if error := naming.label_key_error(name):
-        yield Broken(field, error)
-    elif "/" not in name and name not in _NATIVE and not name.startswith(_HUGE):
-        hint = "write nvidia.com/gpu, or your device's name" if "gpu" in name else nearest(name, _NATIVE)
-        hint = hint or f"use {', '.join(_NATIVE)}, or a device such as nvidia.com/gpu"
-        yield Broken(field, f'"{name}" is not a resource of containers', hint)
+        return error
+    if "/" in name or name in _NATIVE or name.startswith(_HUGE):
+        return ""
+    hint = "write nvidia.com/gpu, or your device's name" if "gpu" in name else nearest(name, _NATIVE)
+    hint = hint or f"use {', '.join(_NATIVE)}, or a device such as nvidia.com/gpu"
+    return f'"{name}" is not a resource of containers; {hint}'
+
+
+def _name_rules(field: str, name: str) -> Iterator[Broken]:
+    message, _, fix = container_resource_error(name).partition("; ")
+    if message:
+        yield Broken(field, message, fix)
 
 
 def _amount_rules(field: str, name: str, amount: Quantity) -> Iterator[Broken]:
