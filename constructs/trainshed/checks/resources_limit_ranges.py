@@ -71,6 +71,7 @@ def outside_limit_range(fleet: Fleet) -> Iterator[Issue]:
         for document, index, item in ranges.get(workload.namespace or "", ()):
             for pod_set in workload.pod_sets:
                 yield from _outside(pod_set, document, index, item)
+                yield from _beside_default(pod_set, document, index, item)
 
 
 def _outside(pod_set: PodSet, limit_range: Document, index: int, item: Node) -> Iterator[Issue]:
@@ -92,6 +93,28 @@ def _outside(pod_set: PodSet, limit_range: Document, index: int, item: Node) -> 
                 related: Path = ("spec", "limits", index)
                 fix = f"write {'at most' if 'more' in word else 'at least'} {allowed}, or change the LimitRange"
                 yield Issue(document, where, message, fix, related=(("the LimitRange", limit_range, related),))
+
+
+def _beside_default(pod_set: PodSet, limit_range: Document, index: int, item: Node) -> Iterator[Issue]:
+    """Requests above the limit that the LimitRange writes, and limits that are too many times the request."""
+    limits = {**amounts(mapping(item, "max")), **amounts(mapping(item, "default"))}
+    ratios = amounts(mapping(item, "maxLimitRequestRatio"))
+    related = (("the LimitRange", limit_range, ("spec", "limits", index)),)
+    for path, container in (*pod_set.containers, *pod_set.init_containers):
+        called = f'container "{text(container, "name")}"'
+        own = amounts(mapping(container, "resources").get("limits"))
+        for name, amount in amounts(mapping(container, "resources").get("requests")).items():
+            given, ratio = own.get(name), ratios.get(name)
+            document, where = pod_set.at((*path, "resources", "requests", name))
+            default = limits.get(name)
+            if given is None and default is not None and amount.value > default.value:
+                message = f"{called} requests {amount} of {name} without a limit, and LimitRange {limit_range.name} "
+                message += f"writes the limit {default}: its pods are refused"
+                yield Issue(document, where, message, f"write limits.{name} too", related=related)
+            if given is not None and ratio is not None and amount.value and given.value > amount.value * ratio.value:
+                message = f"{called} has the limit {given} and the request {amount} of {name}, more than the ratio "
+                message += f"{ratio} that LimitRange {limit_range.name} allows: its pods are refused"
+                yield Issue(document, where, message, "bring the request nearer to the limit", related=related)
 
 
 def _bound(amount: Quantity, least: Quantity | None, most: Quantity | None) -> tuple[str, Quantity] | None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from trainshed.checks.gang_common import distributed, elastic_minimum, spec_text
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import Node, mapping, text
 from trainshed.fleet.amounts import Amounts, amounts
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
-from trainshed.fleet.workload import PodSet
+from trainshed.fleet.runs import WORLDS
+from trainshed.fleet.workload import PodSet, Workload
+from trainshed.quantity import Quantity
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -73,6 +76,8 @@ def over_namespace_quota(fleet: Fleet) -> Iterator[Issue]:
                 yield from _over(pod_set, quota, hard)
                 limits = defaults.limits if defaults else {}
                 yield from _unsaid(pod_set, quota, hard, {**(defaults.requests if defaults else {}), **limits}, limits)
+            if workload.parts_known and workload.form in WORLDS and workload.units < 2:
+                yield from _over_together(workload, quota, hard)
 
 
 def _over(pod_set: PodSet, quota: Document, hard: Amounts) -> Iterator[Issue]:
@@ -82,6 +87,32 @@ def _over(pod_set: PodSet, quota: Document, hard: Amounts) -> Iterator[Issue]:
         if asked is not None and asked.value > allowed.value:
             document, path = pod_set.at(("spec", "containers"))
             message = f"one pod requests {asked} of {resource}, and ResourceQuota {quota.name} has {allowed}: refused"
+            yield Issue(document, path, message, "ask for less, or raise the quota", related=(_place(quota, name),))
+
+
+def _over_together(workload: Workload, quota: Document, hard: Amounts) -> Iterator[Issue]:
+    """A run whose pods wait for each other, and do not fit together."""
+    ranks = [item for item in workload.pod_sets if item.count and distributed(item.spec)]
+    if sum(item.count for item in ranks) < 2 or any(elastic_minimum(spec_text(item.spec)) for item in ranks):
+        return
+    for name, allowed in hard.items():
+        resource = name.removeprefix("requests.")
+        counted = name in _PLAIN or name != resource
+        asked = [item.requests.get(resource) for item in ranks if counted]
+        if any(amount is not None and amount.value > allowed.value for amount in asked):
+            continue  # told of the one pod
+        total = Quantity(0)
+        for item in ranks if counted else ():
+            total = total + item.requests.get(resource, Quantity(0)) * item.count
+        if name == "pods":
+            total = Quantity(sum(item.count for item in ranks))
+        if total.value > allowed.value:
+            what = "pods" if name == "pods" else f"of {resource}"
+            message = (
+                f"the pods of the run request {total} {what} together, and ResourceQuota {quota.name} has {allowed}: "
+            )
+            message += "the first ones wait for those that are refused"
+            document, path = ranks[0].at(("spec", "containers"))
             yield Issue(document, path, message, "ask for less, or raise the quota", related=(_place(quota, name),))
 
 

@@ -23,6 +23,7 @@ _SHAPES: Final = re.compile(
     r"|glpat-[A-Za-z0-9_-]{20,}|hf_[A-Za-z0-9]{30,}|nvapi-[A-Za-z0-9_-]{40,}|AIza[A-Za-z0-9_-]{35}"
     r"|dckr_pat_[A-Za-z0-9_-]{20,}|xox[baprs]-[A-Za-z0-9-]{10,}|sk-[A-Za-z0-9_-]{32,}"
     r"|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,})"
+    r"|hooks\.slack\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]{8,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
     r"|\b[a-z][a-z0-9+.-]*://[^/\s:@\"'$<{(]+:[^/\s:@\"'$<{(]{4,}@[a-zA-Z0-9]"
 )
@@ -36,6 +37,9 @@ _PLACEHOLDER: Final = re.compile(
 _ASSIGNED: Final = re.compile(
     r"(?:^|[\s;&|\"'])(?:export\s+)?-{0,2}([A-Za-z][A-Za-z0-9_.-]*)(?:\s*[=:]\s*|\s+)[\"']?([^\s\"';&|]{12,})"
 )
+#: A long random number under the name of a key: what services give out.
+_KEY: Final = re.compile(r"(?:^|[_.-])(?:KEY|AUTH|WEBHOOK)$", re.IGNORECASE)
+_HEX: Final = re.compile(r"[0-9a-f]{32,64}|[0-9A-F]{32,64}")
 _SHORTEST: Final = 8
 
 
@@ -45,7 +49,7 @@ def is_secret(name: str, value: str) -> bool:
         return False
     if has_credential(value):
         return True
-    return names_secret(name) and len(value) >= _SHORTEST
+    return (names_secret(name) and len(value) >= _SHORTEST) or bool(_KEY.search(name) and _HEX.fullmatch(value))
 
 
 def placeholder(value: str) -> bool:

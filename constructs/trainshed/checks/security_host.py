@@ -128,9 +128,19 @@ def host_path(fleet: Fleet) -> Iterator[Issue]:
                 yield from _host_folder(pod_set, at, path, rdma, _read_only(pod_set, text(volume, "name")))
 
 
+def _requested_gpu(pod_set: PodSet) -> str:
+    """The NVIDIA resource that the pods request, empty where they request none."""
+    return next(
+        (name for name, amount in pod_set.requests.items() if name.startswith("nvidia.com/") and amount.value), ""
+    )
+
+
 def _host_folder(pod_set: PodSet, at: Path, path: str, rdma: str, read_only: bool) -> Iterator[Issue]:
     folder = path.rstrip("/") or "/"
-    if folder.startswith("/dev/infiniband"):
+    if folder.startswith("/dev/nvidia") and (gpu := _requested_gpu(pod_set)):
+        message = f'hostPath {path} is mounted, but "{gpu}" already brings the devices of the GPUs that the pod gets'
+        yield issue(pod_set, at, message, "remove the volume and its mount")
+    elif folder.startswith("/dev/infiniband"):
         if rdma:
             message = f'hostPath {path} is mounted, but "{rdma}" already brings the InfiniBand devices'
             yield issue(pod_set, at, message, "remove the volume and its mount")

@@ -153,3 +153,8 @@ def capabilities(fleet: Fleet) -> Iterator[Issue]:
                     message = f"{named(container)} adds {capability}, with which it can leave its isolation"
                     severity: Severity | None = "error" if capability.removeprefix("CAP_") in _ROOT else None
                     yield issue(pod_set, at, message, f"remove {capability}", severity)
+                elif isinstance(capability, str) and capability.startswith("CAP_"):
+                    at = (*path, "securityContext", "capabilities", "add", index)
+                    message = f"{named(container)} adds {capability}; Kubernetes writes capabilities without CAP_, and"
+                    message += " containerd looks for CAP_" + capability
+                    yield issue(pod_set, at, message, f"write {capability.removeprefix('CAP_')}", "error")

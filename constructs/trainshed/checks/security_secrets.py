@@ -104,7 +104,8 @@ def secret_in_command(fleet: Fleet) -> Iterator[Issue]:
                     after_flag = before.lstrip("-") if "=" not in before and len(word) >= _RANDOM else ""
                     name = assigned_secret(word) or (after_flag if is_secret(after_flag, word) else "")
                     if name:
-                        told = "a credential" if name == "it" else f"a secret ({name})"
+                        flag = word.partition("=")[0] if word.startswith("--") and "=" in word else ""
+                        told = f"a credential{f' ({flag})' if flag else ''}" if name == "it" else f"a secret ({name})"
                         message = f"{named(container)} has {told} as plain text in its {field}"
                         fix = "take it from the environment with valueFrom.secretKeyRef, and replace the secret"
                         yield issue(pod_set, (*path, field, index), message, fix)
