@@ -143,7 +143,7 @@ def main() -> None:
     for number in range(inputs):
         start = chance.choice(starts)
         objects = mutated(start, chance)
-        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}, default=str)  # PyYAML makes dates
         with_baseline = number % 4 == 0
         if with_baseline:
             before.write_text(yaml.safe_dump_all(mutated(start, chance)), encoding="utf-8")

@@ -14,7 +14,7 @@ from trainshed.fleet.paths import Path
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
 
-_EXPRESSION: Final = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.DOTALL)
+_EXPRESSION: Final = re.compile(r"\{\{-?([^{}]*?)-?\}\}")
 #: A parameter as the old templates write it: `path.basename`, `name`, `values.team`, `path[0]`.
 _BARE: Final = re.compile(r"[A-Za-z_][\w-]*(\[\d+\])?(\.[\w\-\[\]]+)*")
 #: Parameters that generators give (argo-cd 3.5, `docs/operator-manual/applicationset/Generators*.md`).
@@ -26,6 +26,7 @@ _PARAMETERS: Final = frozenset(
     }
 )  # fmt: skip
 _DEEPEST: Final = 20
+_LONGEST: Final = 5_000
 
 
 @rule("argocd-applicationset-template", severity="error", family=FAMILY)
@@ -69,7 +70,9 @@ def application_set_template(fleet: Fleet) -> Iterator[Issue]:
         go = dig(document.manifest, "spec", "goTemplate") is True
         template = dig(document.manifest, "spec", "template")
         for path, value in _strings(template, ("spec", "template"), 0):
-            found = next((text for text in _EXPRESSION.findall(value) if _foreign(text, go)), None)
+            if "{{" not in value or len(value) > _LONGEST:
+                continue
+            found = next((text.strip() for text in _EXPRESSION.findall(value) if _foreign(text.strip(), go)), None)
             if found is None:
                 continue
             shown = f"{{{{{found}}}}}"
