@@ -80,7 +80,7 @@ class Podman:
         self.pods.append(name)
         self.call("play", "kube", f"--network={network}", f"--ip={address}", str(file))
 
-    def end(self, pod: str, container: str = "node", timeout: float = 60) -> Ended:
+    def end(self, pod: str, container: str = "node", timeout: float = 300) -> Ended:
         """Wait for a pod's container; its code (-1 if it goes on) and log."""
         name = f"{pod}-{container}"
         try:

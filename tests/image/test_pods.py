@@ -114,7 +114,7 @@ def variable(pod: dict[str, Any], name: str) -> str:
     return str(next(entry["value"] for entry in pod["spec"]["containers"][0]["env"] if entry["name"] == name))
 
 
-def wait_for_step(journal: Path, step: int, timeout: float = 60) -> None:
+def wait_for_step(journal: Path, step: int, timeout: float = 180) -> None:
     """Until the journal tells of a step."""
     end = time.monotonic() + timeout
     while time.monotonic() < end:
@@ -190,7 +190,7 @@ def test_one_pod_is_preempted_and_nothing_is_lost(
     ended = gang.end(both)
     # THEN both have saved the same step and leave as preempted, long before the grace period is over
     assert_codes(ended, 75)
-    assert time.monotonic() - begin < 20
+    assert time.monotonic() - begin < 40
     latest = (folder / "checkpoints/latest").read_text().strip()
     saved = json.loads((folder / "checkpoints" / latest / "manifest.json").read_text())["meta"]["step"]
     assert 20 <= saved < STEPS

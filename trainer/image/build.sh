@@ -22,9 +22,10 @@ mkdir -p "$out"
 
 make_base() {
     local archive=$out/base.tar
-    if [[ ! -s $archive ]]; then
-        SOURCE_DATE_EPOCH=0 mmdebstrap --quiet --variant=minbase --include=ca-certificates,python3,python3-venv \
-            bookworm "$archive.part"
+    if [[ ! -f $archive ]]; then
+        rm -rf "$archive"
+        SOURCE_DATE_EPOCH=0 mmdebstrap --quiet --format=tar --variant=minbase \
+            --include=ca-certificates,python3,python3-venv bookworm "$archive.part"
         mv "$archive.part" "$archive"
     fi
     if ! buildah inspect --type image localhost/trainshed/base:bookworm >/dev/null 2>&1; then
@@ -68,6 +69,7 @@ buildah bud "${options[@]}" -f trainer/image/Dockerfile -t "$tag" .
 
 container=$(buildah from --pull-never "$tag")
 trap 'buildah rm "$container" >/dev/null' EXIT
-buildah run --isolation chroot "$container" -- cat /opt/trainshed/sbom.cdx.json >"$out/sbom-$flavour.cdx.json"
+# Not `buildah run -- cat`: on a busy machine it was seen to lose the output and leave with 0.
+cp "$(buildah mount "$container")/opt/trainshed/sbom.cdx.json" "$out/sbom-$flavour.cdx.json"
 digest_of "$tag" >"$out/digest-$flavour.txt"
 echo "$tag $(cat "$out/digest-$flavour.txt")"
