@@ -144,6 +144,11 @@ KINDS: Final[dict[str, Maker]] = {
     ),
     "a project's namespace is misspelt": changes("", of_kind(("AppProject",), ends("namespace")), slip),
     "a project's repository is misspelt": changes("", of_kind(("AppProject",), below("sourceRepos")), slip),
+    "an Application's path is misspelt": changes(
+        "",
+        lambda path, value, manifest: manifest["apiVersion"] == _ARGO and path[-1] == "path" and "dist/" in value,
+        slip,
+    ),
     "a namespace is missing": changes(
         "is gone",
         lambda path, value, manifest: path == ("metadata", "namespace") and manifest["apiVersion"] != _ARGO,

@@ -17,11 +17,8 @@ class Reason(NamedTuple):
 
 
 REASONS: Final[tuple[Reason, ...]] = (
-    Reason("a reference is misspelt", ("cohortName",), "gap", "three letters are too few to tell a slip from a name"),
     Reason("a string is a number", ("WorkloadPriorityClass",), "a choice", "another priority is as good"),
     Reason("a count is one too many", ("numNodes",), "a choice", "the run still fits, by borrowing"),
-    Reason("a count is one too many", ("replicas",), "a choice", "two runs of the same kind fit, by borrowing"),
-    Reason("a count is negative", ("replicatedJobs",), "gap", "the JobSet CRD has no minimum, and no rule looks"),
     Reason("a quota is a tenth", (), "a choice", "the run is still admitted, by borrowing from the cohort"),
     Reason("a queue label is gone", (), "a note says it", "kueue-run-without-queue: it may be meant"),
     Reason("an object is gone", ("Application",), "a choice", "nothing refers to an Application or to a set of them"),
@@ -35,14 +32,11 @@ REASONS: Final[tuple[Reason, ...]] = (
     Reason("an object is gone", ("ConfigMap",), "not in the input", "Volcano has a configuration of its own"),
     Reason("a name is misspelt", ("Application",), "a choice", "nothing refers to that name"),
     Reason("a name is misspelt", ("LimitRange", "RoleBinding", "LocalQueue"), "a choice", "nothing refers to it"),
-    Reason("a name is misspelt", ("Cohort",), "gap", "three letters are too few to tell a slip from a name"),
     Reason("a name is misspelt", ("ConfigMap",), "not in the input", "only Volcano's chart knows the name"),
     Reason("a namespace is misspelt", ("volcano-system",), "not in the input", "no Namespace of the input is like it"),
     Reason("a name is upper case", ("RoleBinding",), "a choice", "names of RBAC objects may have capitals"),
     Reason("readiness is waited for", (), "same meaning", "no pod has a readiness probe: ready is running"),
-    Reason("a topology level is misspelt", ("hostname",), "gap", "the one label that every node has"),
     Reason("a topology level is misspelt", (), "not in the input", "which labels nodes have, only nodes show"),
-    Reason("a project's kind is misspelt", ("'Job' becomes",), "gap", "three letters, and no such object to refuse"),
     Reason("a project's namespace is misspelt", ("namespace-3",), "a choice", "no run is in that namespace"),
     Reason("a project's namespace is misspelt", (), "not in the input", "no namespace of the input is like it"),
     Reason("a namespace is missing", ("lab/",), "not in the input", "one or no object beside it that has one"),

@@ -141,6 +141,23 @@ def _slip(word: str, meant: str) -> bool:
     return shorter >= _SHORTEST and distance(word, meant) <= (1 if shorter < 6 else 2)
 
 
+def short_slip(name: str, known: Iterable[str]) -> str:
+    """The known word of three letters or so that `name` likely was to be, where `near_miss` leaves such words alone:
+    one letter too many or too few, two swapped, or another one behind the same beginning (`lba`, but not `gpu` for
+    `cpu`). Only for words that have no meaning unless somebody else writes them as well."""
+    if not 3 <= len(name) <= _SHORTEST:
+        return ""
+    return next((other for other in known if _short(name.lower(), other.lower())), "")
+
+
+def _short(word: str, other: str) -> bool:
+    if word == other or not (word.isalpha() and other.isalpha()) or not 3 <= min(len(word), len(other)) < _SHORTEST:
+        return False
+    if abs(len(word) - len(other)) > 1 or distance(word, other) != 1:
+        return False
+    return sorted(word) == sorted(other) or word[0] == other[0]
+
+
 class _Index:
     """Names by what a misspelling leaves as it is: all letters, or all words but one and the digits."""
 

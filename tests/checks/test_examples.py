@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,19 @@ from trainshed.checks.rule import RULES, Rule
 
 all_rules.load()
 
+#: From such a line on, an example is another file.
+_FILE = re.compile(r"^# file: (\S+)\n", re.MULTILINE)
 EVERY = pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.code)
 
 
 def codes(rule: Rule, section: str, folder: Path) -> set[str]:
     """The codes that a check of one of the rule's examples gives."""
-    example = folder / "example.yaml"
-    example.write_text(rule.page[section], encoding="utf-8")
+    first, *others = _FILE.split(rule.page[section])
+    world = folder / "example"
+    for name, text in [("example.yaml", first), *zip(others[::2], others[1::2], strict=True)]:
+        (world / name).parent.mkdir(parents=True, exist_ok=True)
+        (world / name).write_text(text, encoding="utf-8")
+    example = world if others else world / "example.yaml"
     before = folder / "baseline.yaml"
     before.write_text(rule.page.get("Baseline", ""), encoding="utf-8")
     report = check([str(example)], Options(), baseline=str(before) if "Baseline" in rule.page else None)

@@ -58,7 +58,10 @@ class ReplicatedJob(Model):
         return 1 if self.replicas is None else self.replicas
 
     def rules(self) -> Iterator[Broken]:
-        """J4 (webhook): the pods of all Jobs can be counted in an int32."""
+        """J4 (webhook): the pods of all Jobs can be counted in an int32. Below 0 nothing refuses `replicas`, and the
+        controller makes no Job of it (JobSet v0.12.0, `constructJobsFromTemplate`)."""
+        if self.count < 0:
+            yield Broken("replicas", f"is {self.count}: no Job is made of it", "write how many Jobs there are to be")
         written = self.template.spec.parallelism if self.template.spec else None
         parallelism = 1 if written is None else written
         if self.count * parallelism > _MANY:

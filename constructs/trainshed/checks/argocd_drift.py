@@ -232,10 +232,9 @@ def namespace_omitted(fleet: Fleet) -> Iterator[Issue]:
 
 def _applied_from_elsewhere(fleet: Fleet) -> bool:
     """Whether an Application with a destination namespace may bring any object: its folder is not in the input."""
-    folders = {f"/{folder(item)}" for item in fleet.documents}
     for application in fleet.of(APPLICATION):
         paths = [text(source, "path").strip("/") for _, source in sources_of(mapping(application.manifest, "spec"))]
-        there = any(path and name.endswith(f"/{path}") for path in paths for name in folders)
+        there = any(fleet.folders.called(path) for path in paths)
         if destination_namespace(application) and not there:
             return True
     return False

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from trainshed.api.registry import KINDS as MODELLED
 from trainshed.api.registry import scope_of
-from trainshed.checks.argocd import APPLICATION, APPLICATION_SET, FAMILY, PROJECT, folder, is_live, sources_of
+from trainshed.checks.argocd import APPLICATION, APPLICATION_SET, FAMILY, PROJECT, is_live, sources_of
 from trainshed.checks.argocd_projects import allowed_by
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import mapping, mappings, text
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workloads import KINDS
-from trainshed.spelling import near_miss
+from trainshed.spelling import near_miss, short_slip
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -137,15 +137,12 @@ def applied(fleet: Fleet) -> Iterator[tuple[str, list[Document]]]:
     """(project, objects) of each Application whose objects the input shows: by the folder that is its source, or, in an
     input of one file with one Application, all the others."""
     sources = [(text(document.manifest, *path), where) for document, path, where in _paths(fleet)]
-    folders: dict[str, list[Document]] = {}
-    for document in fleet.documents if sources else ():
-        folders.setdefault(f"/{folder(document)}", []).append(document)
+    folders = fleet.folders.documents if sources else {}
     found = False
     for project, where in sources:
-        for name, documents in folders.items():
-            if where and name.endswith(f"/{where}"):
-                found = True
-                yield project, documents
+        for name in fleet.folders.called(where):
+            found = True
+            yield project, folders[name]
     if len(sources) == 1 and len(folders) == 1 and not found:
         (documents,) = folders.values()
         yield sources[0][0], [item for item in documents if item.group != "argoproj.io"]
@@ -210,4 +207,4 @@ def project_unknown_kind(fleet: Fleet) -> Iterator[Issue]:
 def _meant(kind: str, kinds: list[str]) -> str:
     plural = {name.lower() for name in (kind, kind.removesuffix("s"), kind.removesuffix("es"))}
     same = next((known for known in kinds if known.lower() in plural), "")
-    return same or near_miss(kind, kinds)
+    return same or near_miss(kind, kinds) or short_slip(kind, kinds)

@@ -29,7 +29,10 @@ def read_baseline(baseline: str, paths: Sequence[str]) -> Baseline:
     if os.path.lexists(baseline):
         reading = read([baseline])
         if reading.unreadable:
-            raise CannotCheck(f"--baseline {baseline} cannot be read: {reading.findings[0].message}")
+            message = next(one.message for one in reading.findings if one.code == "unreadable")
+            raise CannotCheck(f"--baseline {baseline} cannot be read: {message}")
+        if broken := next((one for one in reading.findings if one.severity == "error" and not reading.documents), None):
+            raise CannotCheck(f"--baseline {baseline} holds no object; {broken.place}: {broken.message}")
         documents = [as_v1beta2(document) for document in reading.documents]
         return Baseline(documents, world_of(documents))
     return _revision(baseline, paths)
@@ -41,7 +44,7 @@ def _revision(revision: str, paths: Sequence[str]) -> Baseline:
 
     commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     if commit is None:
-        raise CannotCheck(f"--baseline {revision} is neither a file or folder nor a revision of this Git repository")
+        raise CannotCheck(_not_found(revision))
     if "-" in paths:
         raise CannotCheck("--baseline with a Git revision needs files or folders; standard input has no history")
     name = commit.decode().strip()
@@ -68,6 +71,16 @@ def _revision(revision: str, paths: Sequence[str]) -> Baseline:
     for source in {id(document.source): document.source for document in documents}.values():
         source.file = f"{revision}:{source.file}"
     return Baseline(documents, lambda document: worlds[id(document.source)])
+
+
+def _not_found(revision: str) -> str:
+    shown = f"--baseline {revision or repr(revision)} is neither a file or folder nor a revision"
+    shallow = _git("rev-parse", "--is-shallow-repository")
+    if shallow is None:
+        return f"{shown}: this folder lies in no Git repository"
+    if shallow.strip() == b"true":
+        return f"{shown} that this shallow clone has; fetch it first (`git fetch --unshallow`, or fetch-depth: 0 in CI)"
+    return f"{shown} of this Git repository"
 
 
 def _rename(documents: list[Document], folder: str) -> None:

@@ -114,10 +114,13 @@ def _has_colours() -> bool:
 
 
 def _write(text: str) -> None:
-    """To standard output as UTF-8, whatever the locale says; a reader that closes early is no error."""
+    """To standard output as UTF-8, whatever the locale says; a reader that closes early is no error. Raises CannotCheck
+    where the report finds no room."""
     try:
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))
         sys.stdout.buffer.flush()
-    except BrokenPipeError:
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise CannotCheck(f"the report cannot be written: {error.strerror}") from None

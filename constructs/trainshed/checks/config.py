@@ -66,7 +66,8 @@ def known_codes(words: Iterable[str], option: str) -> tuple[str, ...]:
     codes = pages()
     for word in words:
         if word not in codes and not any(code.startswith(f"{word}-") for code in codes):
-            hint = nearest(word, codes) or "`trainshed explain` lists all codes"
+            begins = {code.partition("-")[0] for code in codes}
+            hint = nearest(word, begins) or nearest(word, codes) or "`trainshed explain` lists all codes"
             raise CannotCheck(f'{option}: "{word}" is no code; {hint}')
     return words
 

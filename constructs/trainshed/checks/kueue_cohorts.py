@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import dig, text
+from trainshed.fleet.finding import Severity
 from trainshed.fleet.kueue_quota import QuotaNode
 from trainshed.fleet.kueue_tree import ClusterQueueNode, parent_of
-from trainshed.spelling import Names, near_miss
+from trainshed.spelling import Names, near_miss, short_slip
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -88,7 +89,8 @@ def cohort_typo(fleet: Fleet) -> Iterator[Issue]:
     """A cohort's name is misspelt.
 
     Why: A cohort needs no object, so a wrong name makes a cohort of its own: the ClusterQueue is alone in it, and
-    neither borrows nor lends. Nothing reports it.
+    neither borrows nor lends. A Cohort object with a wrong name has no members, and its quota is nobody's. Nothing
+    reports either.
 
     Fix: Write the name that the others write.
 
@@ -117,7 +119,8 @@ def cohort_typo(fleet: Fleet) -> Iterator[Issue]:
     for name, node in cohorts.items():
         if node.document is not None or len(node.children) != 1:
             continue
-        meant = near_miss(name, firm)
+        sure = near_miss(name, firm)
+        meant = sure or short_slip(name, firm)
         child = node.children[0]
         if not meant or child.document is None or _self_named(child, meant):
             continue
@@ -131,8 +134,30 @@ def cohort_typo(fleet: Fleet) -> Iterator[Issue]:
             f'cohort "{name}" has no other member and no Cohort object: {child.kind} {child.name} neither borrows nor '
             "lends",
             f'did you mean "{meant}"?',
+            None if sure else "warning",
             related=((label, place, ("metadata", "name")),) if place is not None else (),
         )
+    yield from _without_members(fleet)
+
+
+def _without_members(fleet: Fleet) -> Iterator[Issue]:
+    """Cohort objects that nobody names, where several name one that has no object and is called nearly so."""
+    cohorts = fleet.kueue.cohorts
+    implied = Names(name for name, node in cohorts.items() if node.document is None and len(node.children) > 1)
+    for name, node in cohorts.items() if implied else ():
+        if node.document is None or node.children or node.dropped:
+            continue
+        sure = near_miss(name, implied)
+        meant = sure or short_slip(name, implied)
+        member = cohorts[meant].children[0] if meant else None
+        if member is None or member.document is None or member.document is node.document:
+            continue
+        message = (
+            f'Cohort "{name}" has no members, and {len(cohorts[meant].children)} name "{meant}", which has no object'
+        )
+        related = ((f"{member.kind} {member.name}", member.document, parent_of(member)[1]),)
+        severity: Severity | None = None if sure else "warning"
+        yield Issue(node.document, ("metadata", "name"), message, f'did you mean "{meant}"?', severity, related)
 
 
 def _self_named(child: QuotaNode, meant: str) -> bool:

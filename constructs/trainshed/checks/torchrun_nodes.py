@@ -41,7 +41,8 @@ def nodes(fleet: Fleet) -> Iterator[Issue]:
     """torchrun's node count is not the number of pods.
 
     Why: With more nodes than pods the rendezvous waits for pods that never come, and fails after 10 minutes. With
-    fewer, the pods that come last are refused. An elastic range (`2:4`) may have as many pods as lie in it.
+    fewer, the pods that come last are refused. An elastic range (`2:4`) may have as many pods as lie in it. Replicas of
+    a replicatedJob that all go to one address make one world, not one each.
     Fix: Write one number in both places.
     Bad:
         apiVersion: batch/v1
@@ -82,7 +83,7 @@ def nodes(fleet: Fleet) -> Iterator[Issue]:
             if member.backend == "standalone" or not member.pod_set.count:
                 continue
             low, high = member.nodes
-            if high < 2 or any(low <= count <= high for count in run.worlds):
+            if high < 2 or any(low <= count <= high for count in _possible(run, member)):
                 continue
             shown_nodes = shown(option.word)
             message = f"{option.label} is {shown_nodes}, and {counted(run, member)}"
@@ -90,6 +91,18 @@ def nodes(fleet: Fleet) -> Iterator[Issue]:
                 message += f": the nodes wait for {low - run.pods} more"
             fix = f"write {run.pods} in both places, or as many pods as there are nodes"
             yield issue(member.pod_set, option.path, message, fix)
+
+
+def _possible(run: Run, member: Member) -> set[int]:
+    """The sizes that the member's world may have. Replicas of a replicatedJob are a world each only where each goes to
+    an address of its own: one that is written out is the same in all of them."""
+    replicas = member.pod_set.replicas
+    address = address_of(member.launch, member.backend)
+    host = host_text(address) if address is not None else ""
+    if run.workload.form != "JobSet" or replicas < 2 or not host or is_local(host):
+        return run.worlds
+    together = {member.pod_set.count, run.workload.pods, sum(item.pod_set.count for item in run.torch)}
+    return together if member.certain else run.worlds
 
 
 @rule("torchrun-nodes-missing", severity="warning", family=FAMILY)

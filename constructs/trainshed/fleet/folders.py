@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable
+from functools import cached_property
 
 from trainshed.fleet.document import Document
+from trainshed.spelling import Names
 
 
 class Folders:
@@ -21,10 +23,23 @@ class Folders:
             for start in range(len(parts)):
                 self._ending.setdefault("/".join(parts[start:]), []).append(folder)
 
-    def ending(self, path: str) -> list[Document]:
-        """The objects in folders whose path is `path` or ends with it, part by part."""
-        return [item for folder in self._ending.get(path.strip("/"), ()) for item in self.documents[folder]]
+    def called(self, path: str) -> list[str]:
+        """The folders whose path is `path` or ends with it, part by part: keys of `documents`."""
+        return self._ending.get(path.strip("/"), [])
 
-    def known(self, path: str) -> bool:
-        """Whether there is a folder whose path is `path` or ends with it."""
-        return path.strip("/") in self._ending
+    def ending(self, path: str) -> list[Document]:
+        """The objects in those folders."""
+        return [item for folder in self.called(path) for item in self.documents[folder]]
+
+    def beside(self, path: str) -> Names:
+        """What else could stand for the last part of a path: the names of the folders next to it."""
+        return self._beside.get(path.strip("/").rpartition("/")[0], Names())
+
+    @cached_property
+    def _beside(self) -> dict[str, Names]:
+        found: dict[str, dict[str, None]] = {}
+        for path in self._ending:
+            while path:
+                path, _, name = path.rpartition("/")
+                found.setdefault(path, {})[name] = None
+        return {above: Names(names) for above, names in found.items() if above}

@@ -25,6 +25,9 @@ class Namespaces:
     def __init__(self, fleet: Fleet) -> None:
         self._documents = {document.name: document for document in fleet.of(("", "Namespace"))}
         self._destinations = _destinations(fleet)
+        self._by_path: dict[tuple[str, ...], list[tuple[bool, str]]] = {}
+        for path, recurse, namespace in self._destinations:
+            self._by_path.setdefault(path, []).append((recurse, namespace))
         self._folders: dict[str, str | None] = {}
         self._fleet = fleet
         self._by_name: dict[tuple[str, str], dict[str, list[Document]]] = {}
@@ -81,8 +84,10 @@ class Namespaces:
         parts = tuple(part for part in folder.split("/") if part not in ("", "."))
         found = {
             namespace
-            for path, recurse, namespace in self._destinations
-            if parts[-len(path) :] == path or (recurse and _lies_in(parts, path))
+            for start in range(len(parts))
+            for end in range(start + 1, len(parts) + 1)
+            for recurse, namespace in self._by_path.get(parts[start:end], ())
+            if recurse or end == len(parts)
         }
         return found.pop() if len(found) == 1 else None
 
@@ -99,8 +104,3 @@ def _destinations(fleet: Fleet) -> list[tuple[tuple[str, ...], bool, str]]:
             if path and namespace and not any(field in source for field in ("chart", "helm", "kustomize", "plugin")):
                 found.append((path, dig(source, "directory", "recurse") is True, namespace))
     return found
-
-
-def _lies_in(parts: tuple[str, ...], path: tuple[str, ...]) -> bool:
-    length = len(path)
-    return any(parts[start : start + length] == path for start in range(len(parts) - length + 1))

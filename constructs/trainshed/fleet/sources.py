@@ -11,6 +11,7 @@ import errno
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Final, NamedTuple
 
@@ -18,6 +19,8 @@ from trainshed.faults import Place
 from trainshed.fleet.finding import Finding
 from trainshed.fleet.source import Source
 
+#: A named pipe that nobody opens for writing so long is given up.
+PIPE_SECONDS: Final = 10.0
 STDIN_NAME: Final = "<stdin>"
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 _SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__"})
@@ -113,7 +116,7 @@ class Sources:
 
     def _read_file(self, entry: Entry) -> bytes | None:
         try:
-            with open(entry.file, "rb", buffering=0) as file:  # noqa: PTH123
+            with open(entry.file, "rb", buffering=0, opener=_opened) as file:
                 status = os.fstat(file.fileno())
                 regular = stat.S_ISREG(status.st_mode)
                 if not regular and not entry.explicit:
@@ -126,7 +129,11 @@ class Sources:
                     if status.st_size > self._max_bytes:
                         self._too_large(entry.file)
                         return None
-                return self._read_limited(file, entry.file)
+                first = b""
+                if not regular:
+                    first = _first_bytes(file.fileno()) if stat.S_ISFIFO(status.st_mode) else b""
+                    os.set_blocking(file.fileno(), True)
+                return self._read_limited(file, entry.file, first)
         except (OSError, ValueError) as error:
             self._unreadable(entry.file, error)
             return None
@@ -138,8 +145,8 @@ class Sources:
             self._unreadable(STDIN_NAME, error)
             return None
 
-    def _read_limited(self, stream: BinaryIO, file: str) -> bytes | None:
-        pieces, size = [], 0
+    def _read_limited(self, stream: BinaryIO, file: str, first: bytes = b"") -> bytes | None:
+        pieces, size = [first] if first else [], len(first)
         while piece := stream.read(1 << 20):
             size += len(piece)
             if size > self._max_bytes:
@@ -212,9 +219,32 @@ class Sources:
                 "error",
                 "is a symbolic link that leads nowhere" if broken else f"cannot be read: {reason}",
                 "remove the link or restore what it points to" if broken else "check the path and its permissions",
-                place=Place(file),
+                place=Place(file or "''"),
             )
         )
+
+
+def _opened(path: str, flags: int) -> int:
+    """Opening a named pipe would wait for its writer, for ever when there is none."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _first_bytes(pipe: int) -> bytes:
+    """What a named pipe has when somebody writes to it; from then on reading waits. Raises TimeoutError when nobody has
+    opened it for writing after `PIPE_SECONDS`: until then, reading finds its end at once."""
+    until = time.monotonic() + PIPE_SECONDS
+    data = b""
+    while not data:
+        try:
+            data = os.read(pipe, 1 << 16)
+        except BlockingIOError:  # a writer that has not written yet
+            break
+        if not data:
+            if time.monotonic() > until:
+                raise TimeoutError(errno.ETIMEDOUT, f"nobody has written to the pipe for {PIPE_SECONDS:g} seconds")
+            time.sleep(0.02)
+    os.set_blocking(pipe, True)
+    return data
 
 
 def _is_folder(child: os.DirEntry[str]) -> bool:

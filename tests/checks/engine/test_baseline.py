@@ -104,6 +104,25 @@ def test_what_is_neither_is_refused(repository: Path, revision: str) -> None:
         check(["dist"], Options(), baseline=revision)
 
 
+def test_a_shallow_clone_and_a_folder_without_git_are_named(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clone = tmp_path_factory.mktemp("clone")
+    subprocess.run(["git", "clone", "-q", "--depth=1", repository.as_uri(), str(clone)], check=True)
+    monkeypatch.chdir(clone)
+    with pytest.raises(CannotCheck, match="shallow clone"):
+        check(["."], Options(), baseline="HEAD~1")
+    monkeypatch.chdir(tmp_path_factory.mktemp("bare"))
+    with pytest.raises(CannotCheck, match="lies in no Git repository"):
+        check(["."], Options(), baseline="main")
+
+
+def test_a_baseline_that_is_only_broken_is_refused(repository: Path) -> None:
+    Path("broken.yaml").write_text("a: [\n")
+    with pytest.raises(CannotCheck, match=r"--baseline broken\.yaml holds no object; broken\.yaml:"):
+        check(["dist"], Options(), baseline="broken.yaml")
+
+
 def test_each_cluster_is_compared_with_its_own_past(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for cluster in ("a", "b"):

@@ -125,3 +125,16 @@ def test_explain_lists_all_codes_and_names_the_nearest() -> None:
     wrong = trainshed("explain", "schema-unknown-fields")
     assert wrong.exit_code == 2
     assert wrong.stderr == 'error: "schema-unknown-fields" is no code; did you mean "schema-unknown-field"?\n'
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_report_that_finds_no_room_is_one_line_and_2() -> None:
+    command = [sys.executable, "-c", "from trainshed.cli import main; main()", "check", "good.yaml"]
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ran.returncode == 2
+    assert ran.stderr == "error: the report cannot be written: No space left on device\n"
+
+
+def test_the_first_word_of_codes_is_proposed() -> None:
+    assert 'did you mean "kueue"?' in trainshed("check", "good.yaml", "--select", "kueu").stderr
