@@ -126,10 +126,12 @@ def blank_error(text: str) -> str:
 
 
 def text_error(text: str) -> str:
-    """Text for a process or a file: no NUL, no other control character but tab and line breaks."""
+    """Text for a process or a file: no NUL, no other control character but tab and line breaks, no surrogate."""
     for letter in text:
         if (letter < " " and letter not in "\t\n\r") or "\x7f" <= letter <= "\x9f":
             return f"has the control character U+{ord(letter):04X} in it; leave it out"
+        if "\ud800" <= letter <= "\udfff":
+            return f"has half a character (the surrogate U+{ord(letter):04X}) in it; leave it out"
     return ""
 
 

@@ -78,6 +78,15 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() or _harmless(char) else _escaped(char) for char in text)
 
 
+def encodable(text: str) -> str:
+    """`text` without halves of characters (lone surrogates), which are shown as their escapes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="backslashreplace").decode()
+    return text
+
+
 def _harmless(char: str) -> bool:
     """Blanks of all widths, and the joiners that some scripts and emoji are written with."""
     return unicodedata.category(char) == "Zs" or char in "\u200c\u200d"

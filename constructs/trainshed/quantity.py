@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic_core import PydanticCustomError, core_schema
 
+from trainshed.faults import encodable
+
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic.json_schema import JsonSchemaValue
@@ -28,6 +30,7 @@ _DECIMAL_SUFFIX: Final = {power: suffix for suffix, power in _DECIMAL.items()}
 _BINARY_SUFFIX: Final = {power: suffix for suffix, power in _BINARY.items()}
 _NANO: Final = 10**9
 _MAX_EXPONENT: Final = 99
+_MAX_LENGTH: Final = 120  # digits and all: more is no amount of anything, and takes Python long to read
 _MAX_BINARY: Final = (2**63 - 1) * _NANO
 _EXPECTED: Final = 'write a number with an optional suffix, such as "500m", "96", "400G" or "64Gi"'
 
@@ -52,8 +55,10 @@ class Quantity:
         if isinstance(value, Quantity):
             self._nano, self._format = value._nano, value._format
         elif isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise ValueError(f"{value!r} is not a quantity; {_EXPECTED}")
+            raise ValueError(f"{type(value).__name__} is not a quantity; {_EXPECTED}")
         elif isinstance(value, int):
+            if abs(value) >= 10**_MAX_LENGTH:
+                raise ValueError(f"a number of more than {_MAX_LENGTH} digits is not a quantity")
             self._nano, self._format = value * _NANO, "decimal"
         else:
             # The shortest text of a float is what the person typed; its binary value never enters.
@@ -156,10 +161,12 @@ def _validated(value: Any) -> Quantity:
     try:
         return value if isinstance(value, Quantity) else Quantity(value)
     except ValueError as error:
-        raise PydanticCustomError("quantity", "{reason}", {"reason": str(error)}) from None
+        raise PydanticCustomError("quantity", "{reason}", {"reason": encodable(str(error))}) from None
 
 
 def _parse(text: str) -> tuple[int, QuantityFormat]:
+    if len(text) > _MAX_LENGTH:
+        raise ValueError(f'"{text[:20]}…" is not a quantity: it has {len(text)} characters; {_EXPECTED}')
     match = _GRAMMAR.fullmatch(text)
     if not match or not (match["whole"] or match["part"]):
         raise ValueError(f'"{text}" is not a quantity; {_EXPECTED}')

@@ -188,7 +188,7 @@ def test_admission_checks(cluster: Cluster, snapshot: SnapshotAssertion) -> None
 
 def test_a_check_needs_one_controller(cluster: Cluster) -> None:
     AdmissionCheck(cluster, "none")
-    assert 'AdmissionCheck "none": needs either uses or controller; pass one of them' in told(cluster)
+    assert told(cluster) == ['AdmissionCheck "none", uses: is needed, or controller, and not both; pass one of them']
 
 
 def test_mistakes_are_told_once_and_in_pythons_words(cluster: Cluster) -> None:

@@ -15,6 +15,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from trainshed import naming
+from trainshed.faults import encodable
 
 Manifest = dict[str, Any]
 
@@ -47,7 +48,7 @@ class Model(BaseModel):
     @model_validator(mode="after")
     def _apply_rules(self) -> Self:
         if type(self).rules is not Model.rules and (broken := list(self.rules())):
-            text = "; ".join(map(str, broken))
+            text = encodable("; ".join(map(str, broken)))
             raise PydanticCustomError("rules", "{text}", {"text": text, "broken": broken})
         return self
 
@@ -103,7 +104,7 @@ class KubernetesObject(Model):
     def _check_metadata(self) -> Self:
         broken = list(self._metadata_rules())
         if broken:
-            text = "; ".join(map(str, broken))
+            text = encodable("; ".join(map(str, broken)))
             raise PydanticCustomError("rules", "{text}", {"text": text, "broken": broken})
         return self
 

@@ -30,6 +30,7 @@ _TRUE: Final = frozenset({"true", "yes", "on", "y", "1"})
 _FALSE: Final = frozenset({"false", "no", "off", "n", "0"})
 _NUMBER: Final = re.compile(r"-?[0-9]+")
 _SHORT_LIST: Final = 12
+_DIGITS: Final = 40
 
 
 def described(value: Any) -> str:
@@ -40,7 +41,8 @@ def described(value: Any) -> str:
         case bool():
             return f"the boolean {shown(value)}"
         case int() | float():
-            return f"the number {value}"
+            text = shown(value)
+            return text if text.startswith("a number") else f"the number {text}"
         case str():
             return f"the string {shown(value)}"
         case datetime.date():
@@ -59,6 +61,8 @@ def shown(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return f'"{value if len(value) <= 80 else value[:77] + "…"}"'
+    if isinstance(value, int) and abs(value) >= 10**_DIGITS:
+        return f"a number of more than {_DIGITS} digits"
     return "null" if value is None else str(value)
 
 
@@ -108,11 +112,11 @@ def not_among(value: Any, allowed: Iterable[Any]) -> Words:
 
 
 def _least(value: Any, limit: Any) -> Words:
-    return f"{value} is less than {limit}", f"write {limit} or more"
+    return f"{shown(value)} is less than {limit}", f"write {limit} or more"
 
 
 def _most(value: Any, limit: Any) -> Words:
-    return f"{value} is more than {limit}", f"write {limit} or less"
+    return f"{shown(value)} is more than {limit}", f"write {limit} or less"
 
 
 def _too_short(length: int, limit: int, unit: str) -> Words:

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, StrictBo
 from pydantic_core import PydanticCustomError
 
 from trainshed import naming
+from trainshed.faults import encodable
 from trainshed.quantity import Quantity
 
 __all__ = [
@@ -56,7 +57,7 @@ def shaped(error_of: Callable[[str], str]) -> AfterValidator:
 
     def check(value: str) -> str:
         if error := error_of(value):
-            raise PydanticCustomError("shape", "{reason}", {"reason": error})
+            raise PydanticCustomError("shape", "{reason}", {"reason": encodable(error)})
         return value
 
     return AfterValidator(check)

@@ -20,7 +20,7 @@ from trainshed.gitops import waves
 from trainshed.gitops.arguments import refused
 from trainshed.gitops.component import Component, cluster_of, path_of
 from trainshed.gitops.failures import faults_from_exception
-from trainshed.gitops.names import ARGOCD, PLATFORM
+from trainshed.gitops.names import ARGOCD, PLATFORM, Name
 from trainshed.gitops.values import calling_place
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Application(Chart):
 
     @refused
     def __init__(
-        self, scope: Construct, id: str, *, namespaces: Sequence[DnsLabel] = (), access: Access | None = None
+        self, scope: Construct, id: Name, *, namespaces: Sequence[DnsLabel] = (), access: Access | None = None
     ) -> None:
         self.cluster: Cluster = cluster_of(scope)
         place = (access and access.place) or calling_place()

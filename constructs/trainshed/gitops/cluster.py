@@ -17,7 +17,7 @@ from trainshed.gitops.argocd import access_faults, argocd_objects
 from trainshed.gitops.arguments import refused
 from trainshed.gitops.component import Component
 from trainshed.gitops.layout import identity
-from trainshed.gitops.names import ARGOCD
+from trainshed.gitops.names import ARGOCD, Name
 from trainshed.gitops.values import calling_place
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Cluster(Construct):
 
     @refused
     def __init__(
-        self, scope: App, name: str, *, server: Annotated[str, shaped(server_error)] = "https://kubernetes.default.svc"
+        self, scope: App, name: Name, *, server: Annotated[str, shaped(server_error)] = "https://kubernetes.default.svc"
     ) -> None:
         place = calling_place()
         refuse_twin("Cluster", name, place, next((one.place for one in scope.clusters if one.id == name), None))

@@ -17,6 +17,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from trainshed.api import explain_words as words
 from trainshed.api.base import Broken
 from trainshed.api.explain import faults_of
+from trainshed.faults import encodable
 from trainshed.gitops.values import is_broken
 from trainshed.quantity import Quantity
 
@@ -42,6 +43,9 @@ def misfits(value: Any, hint: Any, field: str, cluster: Any = None) -> Iterator[
     """
     if is_broken(value):
         yield _TOLD
+        return
+    if isinstance(value, str) and encodable(value) != value:
+        yield Broken(field, f'"{encodable(value)}" has half a character in it (a lone surrogate)', "leave it out")
         return
     options = list(_options(hint))
     for option in options:
@@ -170,8 +174,7 @@ def _refusal(value: Any, options: Sequence[Any]) -> tuple[str, str]:
     wanted = [phrase for bare in bares if (phrase := _phrase(bare))]
     if Quantity in bares:
         wanted = [_PHRASES[Quantity]]
-    if len(bares) > 1 and type(None) in bares:
-        wanted.remove(_PHRASES[type(None)])
+    wanted = [phrase for phrase in wanted if phrase != _PHRASES[type(None)]] or wanted
     wanted += [words.shown(choice) for choice in choices]
     listed = any((get_origin(bare) or bare) in _LISTS for bare in bares)
     fix = _as_list(value) if listed else ""

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import Field
+
+#: Anything but nothing: what is wrong with a name is told together with the rest, but jsii makes nothing without one.
+Name = Annotated[str, Field(min_length=1, max_length=1000)]
 
 #: The application that holds cluster-scoped and tenancy objects, and the one that holds Argo CD's own.
 PLATFORM: Final = "platform"

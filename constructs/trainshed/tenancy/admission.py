@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from constructs import Construct
 
 from trainshed.api import kueue as api
-from trainshed.api.base import KubernetesObject, ObjectMeta
+from trainshed.api.base import Broken, KubernetesObject, ObjectMeta
 from trainshed.api.types import DnsSubdomain, LabelKey, Str
 from trainshed.gitops.component import Component
 from trainshed.tenancy.external import External, name_of
@@ -136,7 +136,7 @@ class AdmissionCheck(Component):
             kind = "MultiKueueConfig" if many else "ProvisioningRequestConfig"
             self.parameters = api.AdmissionCheckParametersReference(api_group=_GROUP, kind=kind, name=uses.name)
         if (uses is None) == (controller is None):
-            self.fault("needs either uses or controller", fix="pass one of them")
+            self.spoil([Broken("uses", "is needed, or controller, and not both", "pass one of them")])
 
     def render(self) -> Iterable[KubernetesObject]:
         """One AdmissionCheck."""

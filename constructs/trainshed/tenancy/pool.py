@@ -10,7 +10,7 @@ from constructs import Construct
 from pydantic import Field
 
 from trainshed.api import kueue
-from trainshed.api.base import KubernetesObject, ObjectMeta
+from trainshed.api.base import Broken, KubernetesObject, ObjectMeta
 from trainshed.api.core.affinity import Toleration
 from trainshed.api.kueue import Taint
 from trainshed.api.types import DnsSubdomain, Int32, LabelKey, LabelValue, shaped
@@ -80,6 +80,9 @@ class NodePool(Component):
         self.tolerate = tolerate
         self.flavor = flavor
         self.spoil(amount_rules(self.per_node, "per_node"))
+        if flavor and self.levels and not self.labels:  # Kueue 0.19.2, CEL on a flavor with topologyName
+            told = "is empty, and a pool with topology levels is known by at least one label of its nodes"
+            self.spoil([Broken("labels", told, 'write for example {"nvidia.com/gpu.product": "…"}')])
 
     @property
     def capacity(self) -> Resources:

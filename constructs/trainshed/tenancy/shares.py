@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, TypeAdapter
 from pydantic_core import PydanticCustomError
 
 from trainshed.api.base import Broken
@@ -15,12 +15,11 @@ from trainshed.gitops.values import Value, made
 from trainshed.naming import label_key_error
 from trainshed.quantity import Quantity
 
+_AMOUNT: Final = TypeAdapter(Quantity)
+
 
 def _quantity(value: Any) -> Any:
-    try:
-        amount = Quantity(value)
-    except ValueError as error:
-        raise PydanticCustomError("quantity", "{reason}", {"reason": str(error)}) from None
+    amount: Quantity = _AMOUNT.validate_python(value)
     if amount < Quantity(0):
         raise PydanticCustomError("quantity", "{amount} is negative; write 0 or more", {"amount": str(amount)})
     return value

@@ -12,7 +12,7 @@ from trainshed.api.base import Broken
 from trainshed.api.core.affinity import Toleration
 from trainshed.api.core.resources import container_resource_error, is_extended
 from trainshed.api.core.shapes import descending_path_error, env_name_error, key_error
-from trainshed.api.types import Bool, DnsSubdomain, Int32, LabelKey, LabelValue, Str, shaped
+from trainshed.api.types import Bool, DnsSubdomain, Int32, LabelKey, LabelValue, Str, shaped, unique
 from trainshed.gitops.values import Value
 from trainshed.quantity import Quantity
 from trainshed.tenancy.pool import Level
@@ -91,7 +91,7 @@ class Training(Value):
     env: dict[EnvName, Text | SecretEnv] = {}
     resources: dict[ContainerResource, Quantity] = Field(default_factory=dict)
     processes_per_node: Annotated[Int32, Field(ge=1)] | None = None
-    gpu_resource: LabelKey = "nvidia.com/gpu"
+    gpu_resource: ContainerResource = "nvidia.com/gpu"
     shared_memory: Quantity | None = None
     volumes: list[Mount] = []
     checkpoint: Mount | None = None
@@ -103,7 +103,7 @@ class Training(Value):
     tolerations: list[Toleration] = []
     node_selector: dict[LabelKey, LabelValue] = {}
     service_account: DnsSubdomain | None = None
-    image_pull_secrets: list[DnsSubdomain] = []
+    image_pull_secrets: Annotated[list[DnsSubdomain], unique] = []
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
     port: Annotated[Int32, Field(ge=1024, le=65535)] = 29500
     user: Annotated[Int32, Field(ge=1)] = 10001
@@ -147,6 +147,8 @@ class Training(Value):
             yield Broken(f"resources[{self.gpu_resource}]", "is given as gpus_per_node already", "leave it out")
         if self.doctor and self.launcher != "trainshed":
             yield Broken("doctor", "is part of the trainer's image", 'write launcher="trainshed", or leave it out')
+        if not is_extended(self.gpu_resource):
+            yield Broken("gpuResource", f'"{self.gpu_resource}" is no device', 'write for example "nvidia.com/gpu"')
         yield from self._amount_rules()
         yield from self._mount_rules()
         for name in self.env:
@@ -159,6 +161,8 @@ class Training(Value):
                 yield Broken(f"resources[{name}]", f"{amount} is not above 0", "write what a node needs")
             elif is_extended(name) and not amount.is_whole():
                 yield Broken(f"resources[{name}]", f"{amount} is not a whole number", "devices are counted whole")
+        if self.shared_memory is not None and self.shared_memory <= Quantity(0):
+            yield Broken("sharedMemory", f"{self.shared_memory} is not above 0", "write a size such as 64Gi")
         memory = self.resources.get("memory")
         if memory is None:
             yield Broken("resources[memory]", "is missing", 'write what a node needs, such as "360G"')

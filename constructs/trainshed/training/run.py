@@ -9,6 +9,7 @@ from constructs import Construct
 
 from trainshed import naming
 from trainshed.api.base import KubernetesObject
+from trainshed.api.types import DnsLabel
 from trainshed.faults import Fault, nearest
 from trainshed.gitops.component import Component
 from trainshed.tenancy.kueue import LocalQueue
@@ -35,7 +36,7 @@ class Run(Component):
     #: The kind as tenants name it in `workload_kinds`.
     workload_kind: ClassVar[str]
 
-    def __init__(self, scope: Construct, id: str, training: Training, *, queue: QueueRef | LocalQueue) -> None:
+    def __init__(self, scope: Construct, id: DnsLabel, training: Training, *, queue: QueueRef | LocalQueue) -> None:
         super().__init__(scope, id)
         self.training = training
         self.queue = queue.ref if isinstance(queue, LocalQueue) else queue

@@ -12,7 +12,7 @@ from trainshed.api import trainer as api
 from trainshed.api.base import KubernetesObject, ObjectMeta
 from trainshed.api.jobset import JobSetSpec
 from trainshed.api.jobset_parts import Network, ReplicatedJob
-from trainshed.api.types import DnsSubdomain
+from trainshed.api.types import DnsLabel, DnsSubdomain
 from trainshed.faults import Fault
 from trainshed.naming_budgets import trainjob_name_errors
 from trainshed.tenancy.kueue import LocalQueue
@@ -43,7 +43,7 @@ class TrainJob(Run):
     def __init__(
         self,
         scope: Construct,
-        id: str,
+        id: DnsLabel,
         training: Training,
         *,
         queue: QueueRef | LocalQueue,

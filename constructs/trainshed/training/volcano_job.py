@@ -37,7 +37,7 @@ class VolcanoJob(Run):
     workload_kind: ClassVar[str] = "VolcanoJob"
 
     def __init__(
-        self, scope: Construct, id: str, training: Training, *, queue: VolcanoQueue, namespace: DnsLabel
+        self, scope: Construct, id: DnsLabel, training: Training, *, queue: VolcanoQueue, namespace: DnsLabel
     ) -> None:
         super().__init__(scope, id, training, queue=QueueRef(queue.name, namespace, queue, queue.runs))
         if training.topology is not None:
