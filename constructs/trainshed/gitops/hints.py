@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -36,6 +36,32 @@ _LISTS: Final = (list, tuple, Sequence, Iterable)
 _TOLD: Final = Broken("", "")
 
 
+@dataclasses.dataclass(eq=False)
+class _Option:
+    """One member of a union, taken apart once: typing's own functions cost more than the comparison."""
+
+    whole: Any
+    bare: Any
+    origin: Any
+    args: tuple[Any, ...]
+
+    @cached_property
+    def validate(self) -> Callable[[Any], Any]:
+        """Judges bounds and shapes."""
+        return TypeAdapter(self.whole, config=ConfigDict(arbitrary_types_allowed=True)).validate_python
+
+
+#: By the identity of a hint, which stands beside, so that it keeps its identity.
+_read: Final[dict[int, tuple[Any, list[_Option]]]] = {}
+
+
+def _read_options(hint: Any) -> list[_Option]:
+    if (known := _read.get(id(hint))) is None:
+        options = [_Option(one, bare := _bare(one), get_origin(bare), get_args(bare)) for one in _options(hint)]
+        known = _read[id(hint)] = (hint, options)
+    return known[1]
+
+
 def misfits(value: Any, hint: Any, field: str, cluster: Any = None) -> Iterator[Broken]:
     """What keeps `value` from being a `hint`; fields begin with `field`. An empty message: it is told already.
 
@@ -44,15 +70,15 @@ def misfits(value: Any, hint: Any, field: str, cluster: Any = None) -> Iterator[
     if is_broken(value):
         yield _TOLD
         return
-    if isinstance(value, str) and encodable(value) != value:
+    if isinstance(value, str) and not value.isascii() and encodable(value) != value:
         yield Broken(field, f'"{encodable(value)}" has half a character in it (a lone surrogate)', "leave it out")
         return
-    options = list(_options(hint))
+    options = _read_options(hint)
     for option in options:
         if _is_kind(value, option):
             yield from _inside(value, option, field, cluster)
             return
-    yield Broken(field, *_refusal(value, options))
+    yield Broken(field, *_refusal(value, [option.whole for option in options]))
 
 
 def told_of(value: Any) -> str:
@@ -78,16 +104,17 @@ def _bare(hint: Any) -> Any:
     return _bare(get_args(hint)[0]) if get_origin(hint) is Annotated else hint
 
 
-def _is_kind(value: Any, option: Any) -> bool:
+def _is_kind(value: Any, option: _Option) -> bool:
     """Whether the outermost type fits; what is inside comes later."""
-    bare = _bare(option)
-    origin = get_origin(bare)
+    bare, origin = option.bare, option.origin
+    if bare is str or bare is bool:
+        return isinstance(value, bare)
     if bare is Any or bare is object or isinstance(bare, TypeVar):
         return True
     if origin in (Union, types.UnionType):
-        return any(_is_kind(value, member) for member in _options(bare))
+        return any(_is_kind(value, member) for member in _read_options(bare))
     if origin is Literal:
-        return any(value == choice and type(value) is type(choice) for choice in get_args(bare))
+        return any(value == choice and type(value) is type(choice) for choice in option.args)
     kind = origin or bare
     if kind in _LISTS or (isinstance(kind, type) and kind not in (str, bytes) and issubclass(kind, list | tuple)):
         return isinstance(value, list | tuple) or (isinstance(value, Sequence) and not isinstance(value, str | bytes))
@@ -102,18 +129,17 @@ def _is_kind(value: Any, option: Any) -> bool:
     return isinstance(value, kind) if isinstance(kind, type) else True
 
 
-def _inside(value: Any, option: Any, field: str, cluster: Any) -> Iterator[Broken]:
-    bare = _bare(option)
+def _inside(value: Any, option: _Option, field: str, cluster: Any) -> Iterator[Broken]:
     if _is_component(value) and cluster is not None and value.cluster is not cluster:
         mine, its = cluster.id, value.cluster.id
         fix = f'use one of cluster "{mine}", or External("…") for an object that exists there already'
         yield Broken(field, f'{value.title} belongs to cluster "{its}", this is cluster "{mine}"', fix)
         return
-    origin, args = get_origin(bare), get_args(bare)
+    args = option.args
     found: list[Broken] = []
     if isinstance(value, Mapping) and len(args) == 2:
         found = [broken for item in value.items() for broken in _entry(*item, args, field, cluster)]
-    elif args and isinstance(value, Sequence) and not isinstance(value, str) and origin is not Literal:
+    elif args and isinstance(value, Sequence) and not isinstance(value, str) and option.origin is not Literal:
         found = [
             broken
             for index, item in enumerate(value)
@@ -126,12 +152,12 @@ def _inside(value: Any, option: Any, field: str, cluster: Any) -> Iterator[Broke
             where = field if _is_component(inner) else f"{field}.{part.name}"
             found.extend(misfits(inner, hints[part.name], where, cluster))
     yield from found
-    if not found and option is not bare:
+    if not found and option.whole is not option.bare:
         yield from _shape(value, option, field)
 
 
 def _entry(key: Any, value: Any, args: tuple[Any, ...], field: str, cluster: Any) -> Iterator[Broken]:
-    known = _bare(args[0])
+    known = _read_options(args[0])[0].bare
     name = key if isinstance(key, str) else getattr(key, "id", key)
     if isinstance(known, type) and known is not str and not isinstance(key, known):
         shown = words.shown(key) if isinstance(key, str) else told_of(key)
@@ -150,10 +176,10 @@ def _entry(key: Any, value: Any, args: tuple[Any, ...], field: str, cluster: Any
     yield from misfits(value, args[1], inner, cluster)
 
 
-def _shape(value: Any, option: Any, field: str) -> Iterator[Broken]:
+def _shape(value: Any, option: _Option, field: str) -> Iterator[Broken]:
     """Bounds and shapes that stand in `Annotated`."""
     try:
-        _adapter(option).validate_python(value)
+        option.validate(value)
     except ValidationError as error:
         for fault in faults_of(error, python=True):
             path = fault.field
@@ -227,11 +253,6 @@ def _phrase(bare: Any) -> str:
     if known is not None or not isinstance(origin, type):
         return known or ""
     return f"{'an' if origin.__name__[:1] in 'AEIO' else 'a'} {origin.__name__}"
-
-
-@cache
-def _adapter(option: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(option, config=ConfigDict(arbitrary_types_allowed=True))
 
 
 @cache
