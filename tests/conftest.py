@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+if find_spec("hypothesis"):  # the trainer's environment has none
+    from hypothesis import HealthCheck, settings
+
+    # How fast examples come tells of the machine's load, not of the code.
+    settings.register_profile("trainshed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("trainshed")
 
 ROOT = Path(__file__).resolve().parent.parent
 
