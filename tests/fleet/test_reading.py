@@ -428,3 +428,10 @@ def test_the_corpus_reads_clean(shared: Path) -> None:
         reading = read([str(shared / folder)])
         assert reading.findings == []
         assert len(reading.documents) > 100
+
+
+def test_files_of_other_tools_are_not_told_how_kubernetes_reads_them(tmp_path: Path) -> None:
+    (tmp_path / "ci.yml").write_text("on: push\njobs: {a: {runs-on: x}}\n", encoding="utf-8")
+    assert [finding.code for finding in read([str(tmp_path)]).findings] == []
+    (tmp_path / "ci.yml").write_text("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\ndata: {on: a}\n")
+    assert [finding.code for finding in read([str(tmp_path)]).findings] == ["yaml-non-string-key"]

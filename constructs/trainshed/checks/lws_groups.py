@@ -12,7 +12,7 @@ from trainshed.fleet.addresses import readiness
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
 from trainshed.fleet.runs import Run
-from trainshed.naming_budgets import lws_name_errors
+from trainshed.naming_budgets import budget_lws, lws_name_errors
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -48,7 +48,9 @@ def name_too_long(fleet: Fleet) -> Iterator[Issue]:
             continue
         groups = whole(document.manifest, "spec", "replicas")
         for error in lws_name_errors(document.name, 1 if groups is None else groups):
-            yield Issue(document, ("metadata", "name"), error, "shorten the name")
+            most = budget_lws(1 if groups is None else groups)
+            fix = f"shorten the name to {most} characters" if most < len(document.name) else "correct the name"
+            yield Issue(document, ("metadata", "name"), error, fix)
 
 
 @rule("lws-sizes", severity="error", family=FAMILY)

@@ -119,7 +119,13 @@ def service_account(fleet: Fleet) -> Iterator[Issue]:
             continue
         others = fleet.names("", "ServiceAccount", workload.namespace)
         near = near_miss(name, others)
-        if others:
+        elsewhere = [
+            item.namespace for item in fleet.of(("", "ServiceAccount")) if item.name == name and item.namespace
+        ]
+        if elsewhere and workload.namespace:
+            message = f'ServiceAccount "{name}" is in namespace "{elsewhere[0]}", the pod in "{workload.namespace}"'
+            yield issue(pod_set, ("spec", field), message, "make it in the pod's namespace: pods reach no other")
+        elif others:
             message = f'ServiceAccount "{name}" is not in the input, which has {listed(others)} in its namespace'
             fix = f'did you mean "{near}"?' if near else "add the ServiceAccount"
             yield issue(pod_set, ("spec", field), message, fix, None if near else "warning")
@@ -183,6 +189,11 @@ def _missing(fleet: Fleet, namespace: str | None, reference: Reference, pod_set:
             f'{reference.kind} "{reference.name}" is in namespace "{elsewhere[0].namespace}", the pod in "{namespace}"'
         )
         yield issue(pod_set, reference.path, message, "make it in the pod's namespace: pods reach no other")
+    elif reference.kind == "PersistentVolumeClaim" and (others := fleet.names("", reference.kind, namespace)):
+        has = ", ".join(sorted(others)[:4])
+        message = f'claim "{reference.name}" is not in the input, which has {has} in its namespace: unless it is made'
+        message += " elsewhere, the pod stays Pending"
+        yield issue(pod_set, reference.path, message, "add the claim, or name one of these", "info")
 
 
 @rule("reference-key", severity="error", family=FAMILY)

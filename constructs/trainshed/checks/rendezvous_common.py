@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
-from trainshed.fleet.addresses import Address, address_of, domain, labels_of, name_of, pod_names, service_of
+from trainshed.fleet.addresses import Address, PodNames, address_of, domain, labels_of, name_of, pod_names, service_of
 from trainshed.fleet.runs import Member, Run
 from trainshed.spelling import misspelt
 
@@ -19,6 +19,7 @@ _NUMBERED: Final = re.compile(r"-[0-9]+$")
 
 Meeting = tuple[Run, Member, Address]
 _MEETINGS: WeakKeyDictionary[Fleet, list[Meeting]] = WeakKeyDictionary()
+_SUBDOMAINS: WeakKeyDictionary[Fleet, dict[tuple[str | None, str], list[PodNames]]] = WeakKeyDictionary()
 
 
 def meeting(fleet: Fleet) -> list[Meeting]:
@@ -98,7 +99,22 @@ def address_problem(fleet: Fleet, run: Run, host: str) -> str:
         if labels[1] in below or not any(below):
             return ""
         return f'but the subdomain of its pods is "{next(iter(below - {""}))}"'
+    if len(labels) == 2 and labels[1] in below - {""} and _another(fleet, run, labels):
+        return ""  # a master's Job and its workers', below one Service
     return _stranger(run, labels, below)
+
+
+def _another(fleet: Fleet, run: Run, labels: list[str]) -> bool:
+    """Whether another workload of the namespace has a pod of this name below this subdomain."""
+    if fleet not in _SUBDOMAINS:
+        found: dict[tuple[str | None, str], list[PodNames]] = {}
+        for workload in fleet.workloads:
+            for pod_set in workload.pod_sets:
+                names, below = pod_names(workload, pod_set), domain(workload, pod_set)
+                if names is not None and below is not None and below.name:
+                    found.setdefault((workload.namespace, below.name), []).append(names)
+        _SUBDOMAINS[fleet] = found
+    return any(names.has(labels[0]) for names in _SUBDOMAINS[fleet].get((run.workload.namespace, labels[1]), ()))
 
 
 def _elsewhere(run: Run, host: str) -> str:

@@ -75,6 +75,7 @@ def nodes(fleet: Fleet) -> Iterator[Issue]:
                 image: trainer
                 command: [torchrun, "--nnodes=1:2", --rdzv-backend=c10d, --rdzv-endpoint=master:29500, train.py]
     """
+    together = _together(fleet)
     for run in fleet.runs:
         for member in run.members if run.named and run.worlds else ():
             option = member.launch.option("nnodes")
@@ -83,7 +84,8 @@ def nodes(fleet: Fleet) -> Iterator[Issue]:
             if member.backend == "standalone" or not member.pod_set.count:
                 continue
             low, high = member.nodes
-            if high < 2 or any(low <= count <= high for count in _possible(run, member)):
+            shared = together.get(_meeting_place(run, member) or ("", ""), 0)
+            if high < 2 or any(low <= count <= high for count in (*_possible(run, member), shared)):
                 continue
             shown_nodes = shown(option.word)
             message = f"{option.label} is {shown_nodes}, and {counted(run, member)}"
@@ -103,6 +105,23 @@ def _possible(run: Run, member: Member) -> set[int]:
         return run.worlds
     together = {member.pod_set.count, run.workload.pods, sum(item.pod_set.count for item in run.torch)}
     return together if member.certain else run.worlds
+
+
+def _together(fleet: Fleet) -> dict[tuple[str, str], int]:
+    """How many pods of several workloads meet at one address: a master's Job and its workers'."""
+    pods: dict[tuple[str, str], dict[int, int]] = {}
+    for run in fleet.runs:
+        for member in run.torch if run.named else ():
+            if place := _meeting_place(run, member):
+                pods.setdefault(place, {})[id(member.pod_set)] = member.pod_set.count
+    return {place: sum(counts.values()) for place, counts in pods.items() if len(counts) > 1}
+
+
+def _meeting_place(run: Run, member: Member) -> tuple[str, str] | None:
+    """(namespace, host) where a command meets others."""
+    address = address_of(member.launch, member.backend)
+    host = host_text(address) if address else ""
+    return (run.workload.namespace or "", host) if host and not is_local(host) else None
 
 
 @rule("torchrun-nodes-missing", severity="warning", family=FAMILY)

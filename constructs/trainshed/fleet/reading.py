@@ -193,6 +193,9 @@ class _Reader:
                     self.findings.append(refused(refusal, source, start))
                 else:
                     self.objects.add(value, Extent(source, start, end))
+                    if not _like_object(value):  # a workflow's `on:` is nothing that Kubernetes reads
+                        problems = self._builder.problems
+                        problems[:] = [problem for problem in problems if problem.code != "yaml-non-string-key"]
                 self._tell_problems(source, start, self.objects.documents[before:])
         except Refused as refusal:
             self.findings.append(refused(refusal, source, start))
@@ -228,3 +231,10 @@ class _Reader:
                 finding = template_finding(document)
                 if finding is not None:
                     self.findings.append(finding)
+
+
+def _like_object(value: object) -> bool:
+    """Whether a document is, or was to be, an object of Kubernetes, or a list of them."""
+    if isinstance(value, list):
+        return any(map(_like_object, value))
+    return isinstance(value, dict) and ("apiVersion" in value or "kind" in value)

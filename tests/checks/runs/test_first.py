@@ -89,3 +89,15 @@ def test_ranks_from_the_index_of_the_one_job_are_all_0() -> None:
     (item,) = findings(*run("JobSet", container(command, env)))
     assert item.code == "rendezvous-rank-repeated"
     assert path in item.message
+
+
+def test_two_jobs_may_make_one_world() -> None:
+    def part(name: str, pods: int, nodes: str) -> Manifest:
+        (_, job) = run("Job", container(torchrun("Job", nodes=nodes, endpoint="first-0.sft:29500")), pods=pods)
+        job["metadata"]["name"] = name
+        job["spec"]["template"]["metadata"] = {"labels": {"run": "sft"}}
+        return job
+
+    shared = service("sft", {"run": "sft"})
+    assert codes(part("first", 1, "3"), part("others", 2, "3"), shared) == []
+    assert codes(part("first", 1, "4"), part("others", 2, "4"), shared) == ["torchrun-nodes"]

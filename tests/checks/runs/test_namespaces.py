@@ -173,3 +173,30 @@ def test_gpu_devices_come_with_the_plugin() -> None:
     assert found("security-host-path", *objects) == []
     objects[-1]["spec"]["template"]["spec"]["volumes"].append(volume)
     assert "already brings" in found("security-host-path", *objects)[0]
+
+
+def test_a_claim_of_another_name_is_told_of_where_the_namespace_has_claims() -> None:
+    claim = core("PersistentVolumeClaim", accessModes=["ReadWriteMany"], resources={"requests": {"storage": "1Ti"}})
+    objects = run("Job", container(["python", "a.py"]))
+    volumes = objects[-1]["spec"]["template"]["spec"]["volumes"]
+    volumes.append({"name": "data", "persistentVolumeClaim": {"claimName": "caps"}})
+    assert found("reference-volume-source", claim, *objects) == []
+    volumes[-1]["persistentVolumeClaim"]["claimName"] = "corpora"
+    assert "which has caps in its namespace" in found("reference-volume-source", claim, *objects)[0]
+    assert found("reference-volume-source", *objects) == []
+
+
+def test_a_service_account_of_another_namespace_is_out_of_reach() -> None:
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "runner", "namespace": "team-b"}}
+    objects = run("Job", container(["python", "a.py"]), serviceAccountName="runner")
+    assert 'is in namespace "team-b"' in found("reference-service-account", account, *objects)[0]
+    account["metadata"] = {"name": "runner", "namespace": NAMESPACE}
+    assert found("reference-service-account", account, *objects) == []
+
+
+def test_what_a_trainjob_field_sets_is_found_at_that_field() -> None:
+    objects = run("TrainJob", container(["torchrun", "train.py"]))
+    objects[1]["spec"]["trainer"]["numProcPerNode"] = 4
+    fleet = Fleet(read(["-"], io.BytesIO(yaml.safe_dump_all(objects).encode())).documents)
+    (issue,) = RULES["torchrun-processes"].function(fleet)
+    assert issue.path == ("spec", "trainer", "numProcPerNode")

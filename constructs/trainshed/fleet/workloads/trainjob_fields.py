@@ -69,6 +69,9 @@ class Draft:
             else:
                 env[found] = variable
             self.origins.put((*place, found), source)
+            if not isinstance(source[1][-1], int):  # a field of the TrainJob, not an item of a list of variables
+                for field in ("value", "valueFrom"):
+                    self.origins.put((*place, found, field), source)
         if variables:
             self.change(index, {"env": env})
 
