@@ -52,12 +52,12 @@ def _parser() -> argparse.ArgumentParser:
     data = commands.add_parser("data", help="make or look at a packed dataset")
     actions = data.add_subparsers(dest="action", required=True, parser_class=Parser)
     pack = actions.add_parser("pack", help="jsonl, text or parquet into shards")
-    pack.add_argument("inputs", nargs="+", type=Path)
-    pack.add_argument("--output", required=True, type=Path)
-    pack.add_argument("--tokenizer", default="byte", help="byte, or a tokenizer.json")
-    pack.add_argument("--kind", choices=("text", "chat"), default="text")
-    pack.add_argument("--text-field", default="text")
-    pack.add_argument("--shard-tokens", type=int, default=100_000_000)
+    pack.add_argument("inputs", nargs="+", type=Path, help=".jsonl, .txt, .md, .rst, .parquet files or folders of them")
+    pack.add_argument("--output", required=True, type=Path, help="new folder")
+    pack.add_argument("--tokenizer", default="byte", help="byte (the default), or a tokenizer.json")
+    pack.add_argument("--kind", choices=("text", "chat"), default="text", help="chat learns what the assistant says")
+    pack.add_argument("--text-field", default="text", help="field of a record that holds the text (default: text)")
+    pack.add_argument("--shard-tokens", type=int, default=100_000_000, help="tokens in a shard (default: 100 million)")
     for name, text in (("inspect", "print the manifest"), ("verify", "check every hash")):
         actions.add_parser(name, help=text).add_argument("folder", type=Path)
     between = actions.add_parser("diff", help="what differs between two datasets")
@@ -73,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     diff = actions.add_parser("diff", help="what differs between two checkpoints")
     diff.add_argument("old", type=Path)
     diff.add_argument("new", type=Path)
-    export = commands.add_parser("export", help="weights as safetensors with a Llama config")
+    export = commands.add_parser("export", help="weights as safetensors with a config.json that transformers reads")
     export.add_argument("checkpoint", type=Path)
     export.add_argument("output", type=Path)
     export.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32")
@@ -95,6 +95,8 @@ def _dispatch(options: argparse.Namespace) -> int:
             loaded = config_load.load(options.config, options.set)
             if options.action == "show":
                 _print(loaded.model_dump(mode="json"))
+            else:
+                print(f"{options.config or 'the defaults'}: valid, digest {loaded.digest()}")
     elif options.command == "data":
         return _data(options)
     elif options.command == "ckpt":

@@ -94,6 +94,9 @@ def _launch(arguments: list[str], folder: Path) -> Outcome:
         config, command, command_arguments = config_from_args(options)
     except ValueError as error:
         raise Stop(exits.CONFIG, f"torchrun's arguments or PET_* variables: {error}") from None
+    script = options.training_script
+    if not (options.module or options.no_python or Path(script).exists()):
+        raise Stop(exits.USAGE, f"{script}: no such script")
     if hasattr(config, "shutdown_timeout"):
         config.shutdown_timeout = shutdown
     os.environ.setdefault("OMP_NUM_THREADS", str(topology.threads_per_process(config.nproc_per_node)))
@@ -113,16 +116,14 @@ def _launch(arguments: list[str], folder: Path) -> Outcome:
 def _parse(arguments: list[str]) -> Any:
     from torch.distributed.run import get_args_parser
 
+    def refuse(message: str) -> NoReturn:
+        raise Stop(exits.USAGE, f"torchrun's arguments or PET_* variables: {message}")
+
     parser = get_args_parser()
+    parser.prog = "trainer launch"
     parser.allow_abbrev = False  # an abbreviation would eat options of the script (pytorch#120601)
-    try:
-        return parser.parse_args(arguments)
-    except SystemExit as left:
-        if left.code in (0, None):
-            raise
-        raise Stop(
-            exits.USAGE, "torchrun's arguments or PET_* variables cannot be parsed; see the line above"
-        ) from None
+    parser.error = refuse  # type: ignore[method-assign]
+    return parser.parse_args(arguments)
 
 
 def _fill_rendezvous(options: Any) -> None:
@@ -165,12 +166,17 @@ def from_failures(failed: ChildFailedError, outcomes: dict[int, Outcome]) -> Out
     for rank, failure in failed.failures.items():
         told = outcomes.get(failure.local_rank)
         code = exits.from_wait_status(failure.exitcode)
-        reason = told.reason if told and told.code == code else failure.message
+        reason = told.reason if told and told.code == code else _without_word(rank, code, failure.message)
         when = told.time if told and told.code == code else float(failure.timestamp)
         step = told.step if told else None
         follows = code in (exits.TERMINATED, exits.COLLATERAL, exits.PREEMPTED_UNSAVED)
         ranked.append((follows, when, rank, Outcome(code, reason, rank, step)))
     return min(ranked, key=lambda entry: entry[:3])[3]
+
+
+def _without_word(rank: int, code: int, message: str) -> str:
+    """What to say of a rank that left nothing: torch's message where it knows of a signal, else its code."""
+    return message if message.startswith("Signal") else f"rank {rank} left with {code} and without a word"
 
 
 def after_signal(number: int, outcomes: dict[int, Outcome], local_size: int) -> Outcome:
@@ -187,7 +193,7 @@ def after_signal(number: int, outcomes: dict[int, Outcome], local_size: int) -> 
     if others:
         return others[min(others)]
     name = signal.Signals(number).name
-    return Outcome(128 + number, f"{name}; the ranks left no word within {os.environ.get(SHUTDOWN_VARIABLE)} s")
+    return Outcome(128 + number, f"{name}; the ranks ended without a word")
 
 
 def _from_exception(error: Exception) -> Outcome:

@@ -30,6 +30,7 @@ class Outcome:
     def line(self) -> str:
         """One line of JSON, within the kubelet's limit."""
         fields = {"code": self.code, "name": exits.name_of(self.code), **asdict(self)}
+        fields["time"] = round(self.time or time.time(), 3)
         text = json.dumps(fields, ensure_ascii=True)
         if len(text) > MESSAGE_LIMIT:
             room = max(0, len(self.reason) - (len(text) - MESSAGE_LIMIT) - 3)

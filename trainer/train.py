@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import time
 import traceback
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -27,6 +29,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
+        found = re.search(r"invalid choice: '(\S+)' \(choose from (.*)\)", message)
+        near = get_close_matches(found[1], re.findall(r"[\w-]+", found[2]), n=1) if found else []
+        message += f"; did you mean {near[0]}?" if near else ""
         raise Stop(exits.USAGE, message)
 
 

@@ -42,6 +42,19 @@ def test_bad_command_lines(arguments: list[str], capsys: Any) -> None:
     assert "invalid choice" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("words", "near"), [(["lunch"], "launch"), (["data", "pakc"], "pack"), (["ckpt", "list"], "")])
+def test_the_nearest_command_is_named(words: list[str], near: str, capsys: Any) -> None:
+    assert cli.main(words) == exits.USAGE
+    told = capsys.readouterr().err
+    assert (f"did you mean {near}?" in told) == bool(near)
+    assert "choose from" in told
+
+
+def test_a_valid_config_is_said_to_be(capsys: Any) -> None:
+    assert cli.main(["config", "check", "--set", "run.steps=3"]) == exits.FINISHED
+    assert "the defaults: valid, digest " in capsys.readouterr().out
+
+
 def test_a_bug_is_70_with_its_traceback(settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setattr("trainer.optim.learning_rate", lambda *_: 1 / 0)
     assert train.main(settings()) == exits.BUG

@@ -63,6 +63,7 @@ def test_the_ranks_codes_are_kept(body: str, code: int, launch: Any, write: Writ
     returned, output = run.end()
     assert returned == code, output
     assert run.told()["code"] == code
+    assert "enable traceback" not in str(run.told()["reason"]), "torch's hint is no reason"
 
 
 def test_a_signal_to_ranks_without_a_handler_is_143(launch: Any, write: Write, wait_for: Any, tmp_path: Path) -> None:
@@ -179,7 +180,8 @@ def test_a_second_master_on_one_host_is_told_the_port_is_taken(launch: Any, writ
 @pytest.mark.parametrize(
     ("arguments", "env", "code", "fragment"),
     [
-        (["--no-such-option", "x.py"], {}, 64, "cannot be parsed"),
+        (["--no-such-option", "x.py"], {}, 64, "variables: unrecognized arguments: --no-such-option"),
+        (["nowhere.py"], {}, 64, "nowhere.py: no such script"),
         (["x.py"], {"PET_NPROC_PER_NODE": "$(GPUS)"}, 78, "Unsupported nproc_per_node"),
         (["x.py"], {"PET_NPROC_PER_NODE": "gpu"}, 78, "Cuda is not available"),
         (

@@ -63,7 +63,8 @@ class JsonTokenizer:
             content = file.read_bytes()
             self._inner: Any = rust.from_str(content.decode())
         except OSError as error:
-            raise Stop(exits.DATA, f"{file}: cannot read the tokenizer: {error.strerror}") from None
+            text = f"{file}: cannot read the tokenizer: {error.strerror}; nothing is downloaded, name a tokenizer.json"
+            raise Stop(exits.DATA, text) from None
         except Exception as error:
             raise Stop(exits.DATA, f"{file}: not a tokenizer file: {error}") from None
         self.name = file.name
