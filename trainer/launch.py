@@ -93,12 +93,13 @@ def _launch(arguments: list[str], folder: Path) -> Outcome:
     try:
         config, command, command_arguments = config_from_args(options)
     except ValueError as error:
-        raise Stop(exits.CONFIG, f"torchrun's arguments or PET_* variables: {error}") from None
+        given = ", ".join(f"{name}={os.environ[name]}" for name in sorted(os.environ) if name.startswith("PET_"))
+        text = f"torchrun's arguments or PET_* variables: {error}{f' ({given})' if given else ''}"
+        raise Stop(exits.CONFIG, text) from None
     script = options.training_script
     if not (options.module or options.no_python or Path(script).exists()):
         raise Stop(exits.USAGE, f"{script}: no such script")
-    if hasattr(config, "shutdown_timeout"):
-        config.shutdown_timeout = shutdown
+    _wait_before_kill(config, shutdown)
     os.environ.setdefault("OMP_NUM_THREADS", str(topology.threads_per_process(config.nproc_per_node)))
     os.environ["TRAINSHED_LAUNCHER_PID"] = str(os.getpid())
     os.environ.setdefault("TORCH_NCCL_TRACE_BUFFER_SIZE", "2000")
@@ -111,6 +112,16 @@ def _launch(arguments: list[str], folder: Path) -> Outcome:
     except SignalException as caught:
         return after_signal(int(caught.sigval), outcome.read_all(folder), config.nproc_per_node)
     return Outcome(exits.FINISHED, "all ranks finished")
+
+
+def _wait_before_kill(config: Any, seconds: int) -> None:
+    """Set how long the agent waits after SIGTERM. torch 2.11 has only the default of one method, 30 s, for it."""
+    if hasattr(config, "shutdown_timeout"):
+        config.shutdown_timeout = seconds
+        return
+    from torch.distributed.elastic.multiprocessing.api import PContext
+
+    PContext.close.__defaults__ = (None, seconds)
 
 
 def _parse(arguments: list[str]) -> Any:

@@ -12,6 +12,8 @@ from types import FrameType
 SHUTDOWN_VARIABLE = "TRAINSHED_SHUTDOWN_SECONDS"
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 LAST_WORD_SECONDS = 1.0
+SWALLOWED_SECONDS = 2.0
+"""After this the exception of a signal counts as lost: Python drops what is raised inside destructors and callbacks."""
 
 
 class PreemptedNow(BaseException):
@@ -27,6 +29,8 @@ class Preemption:
         self.nothing_to_lose = True
         """While true (set-up, compilation, the first step after a start), a signal ends the process at once."""
         self.on_deadline: Callable[[], None] = lambda: None
+        self.on_swallowed: Callable[[], None] = lambda: None
+        self.decided = False
         self.shutdown_seconds = _read_shutdown()
 
     def install(self) -> None:
@@ -37,6 +41,7 @@ class Preemption:
 
     def ignore(self) -> None:
         """From here on the outcome is decided; a further signal must not change it."""
+        self.decided = True
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
 
@@ -47,12 +52,21 @@ class Preemption:
             self.at = time.monotonic()
             self._start_deadline()
         if first and self.nothing_to_lose:
+            self._start(SWALLOWED_SECONDS, self._end_if_swallowed)
             raise PreemptedNow
+
+    def _end_if_swallowed(self) -> None:
+        if self.nothing_to_lose and not self.decided:
+            self.on_swallowed()
 
     def _start_deadline(self) -> None:
         if self.shutdown_seconds is None:
             return
-        timer = threading.Timer(max(0.1, self.shutdown_seconds - LAST_WORD_SECONDS), self.on_deadline)
+        self._start(max(0.1, self.shutdown_seconds - LAST_WORD_SECONDS), self.on_deadline)
+
+    @staticmethod
+    def _start(seconds: float, action: Callable[[], None]) -> None:
+        timer = threading.Timer(seconds, action)
         timer.daemon = True
         timer.start()
 

@@ -73,6 +73,7 @@ class Rank:
         self.loop: Loop | None = None
         self.journal: Journal | None = None
         preemption.on_deadline = self._on_deadline
+        preemption.on_swallowed = lambda: self._end_at_once(self.preempted_early())
 
     def train(self, config: Config) -> Outcome:
         """The run itself. Raises `Stop` for every way to end but success and preemption."""

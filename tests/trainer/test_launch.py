@@ -184,6 +184,7 @@ def test_a_second_master_on_one_host_is_told_the_port_is_taken(launch: Any, writ
         (["nowhere.py"], {}, 64, "nowhere.py: no such script"),
         (["x.py"], {"PET_NPROC_PER_NODE": "$(GPUS)"}, 78, "Unsupported nproc_per_node"),
         (["x.py"], {"PET_NPROC_PER_NODE": "gpu"}, 78, "Cuda is not available"),
+        (["x.py"], {"PET_NNODES": "two"}, 78, "PET_NNODES=two"),
         (
             ["x.py"],
             {"TRAINSHED_GRACE_PERIOD": "30", "PET_SHUTDOWN_TIMEOUT": "30"},

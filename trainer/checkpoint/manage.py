@@ -86,9 +86,11 @@ def diff(old: Path, new: Path) -> list[str]:
     from trainer.checkpoint import dcp
 
     try:
-        metas = [layout.read_manifest(path).meta.model_dump(mode="json") for path in (old, new)]
+        metas = []
+        for path in (old, new):
+            metas.append(layout.read_manifest(path).meta.model_dump(mode="json"))
     except BadCheckpoint as error:
-        raise Stop(exits.DATA, str(error)) from None
+        raise Stop(exits.DATA, f"{path}: {error}") from None
     lines = differences(metas[0], metas[1])
     stored = [dcp.stored_tensors(path / layout.STATE) for path in (old, new)]
     for name in sorted({*stored[0], *stored[1]}):
