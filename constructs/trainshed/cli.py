@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -96,6 +97,7 @@ def check(paths: tuple[str, ...], **options: Any) -> None:
 
     Says what will be refused, hang, wait for ever, drift or be lost, with the place and the fix.
     """
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for them reads every installed package
     gc.disable()  # one report, then the end: walking through 300 models while they are made costs a tenth of the start
     from trainshed.checks.command import run_check
     from trainshed.checks.options import CannotCheck

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from typing import Final
 
@@ -105,6 +104,8 @@ def _cached(word: str, choices: tuple[str, ...]) -> str:
 def _closest(word: str, choices: Iterable[str]) -> str:
     if len(word) > _LONGEST:
         return ""
+    from difflib import get_close_matches  # not needed where every name is right
+
     choices = list(choices)
     matches = get_close_matches(word, choices, n=1, cutoff=0.6)
     if not matches:

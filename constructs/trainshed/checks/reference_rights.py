@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.rule import Issue, rule
@@ -85,5 +84,7 @@ def _wrong(word: object, known: object) -> str:
     if main in words or main == "*":
         return ""
     plurals = (f"{main.lower()}s", f"{main.lower()}es", f"{main.lower().removesuffix('y')}ies", main.lower())
+    from difflib import get_close_matches  # seldom needed, and it costs 3 ms of the start
+
     close = get_close_matches(main, words, n=1, cutoff=0.9) if "." in main else [near_miss(main, words)]
     return next((plural for plural in plurals if plural in words), "") or "".join(close)

@@ -138,3 +138,13 @@ def test_a_report_that_finds_no_room_is_one_line_and_2() -> None:
 
 def test_the_first_word_of_codes_is_proposed() -> None:
     assert 'did you mean "kueue"?' in trainshed("check", "good.yaml", "--select", "kueu").stderr
+
+
+def test_a_check_without_findings_loads_nothing_that_only_others_need() -> None:
+    code = (
+        "import sys; from trainshed.cli import main\n"
+        "try: main(['check', 'good.yaml'])\n"
+        "except SystemExit: print(sorted({'difflib', 'rich', 'cdk8s', 'jsii'} & sys.modules.keys()))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "[]"
