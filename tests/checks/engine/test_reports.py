@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -174,3 +175,15 @@ def test_long_lines_are_cut_around_the_place(column: int) -> None:
     assert len(shown.carets) <= len(shown.text)
     start = len(shown.carets) - len(shown.carets.strip())
     assert shown.text[start] == line[column - 1]
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_a_file_name_of_any_bytes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (b"a\xff.yaml", b"b\x1b[31m\n::error::.yaml"):
+        with open(os.fsdecode(name), "w") as file:  # noqa: PTH123
+            file.write("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nspec: 1\n")
+    text = render(check(["."], Options()), output)
+    assert "\x1b" not in text
+    assert not any(line.startswith("::error::") for line in text.splitlines())
+    text.encode("utf-8", "replace")

@@ -81,7 +81,7 @@ def _result(finding: Finding, index: dict[str, int]) -> Json:
 
 def _physical(place: Place) -> Json:
     path = shown_path(place.file)
-    artifact: Json = {"uri": quote(path), "uriBaseId": "SRCROOT"}
+    artifact: Json = {"uri": quote(path, errors="surrogateescape"), "uriBaseId": "SRCROOT"}
     if Path(path).is_absolute():
         artifact = {"uri": Path(path).as_uri()}
     physical: Json = {"artifactLocation": artifact}
