@@ -119,9 +119,7 @@ def service_account(fleet: Fleet) -> Iterator[Issue]:
             continue
         others = fleet.names("", "ServiceAccount", workload.namespace)
         near = near_miss(name, others)
-        elsewhere = [
-            item.namespace for item in fleet.of(("", "ServiceAccount")) if item.name == name and item.namespace
-        ]
+        elsewhere = [item.namespace for item in fleet.named("", "ServiceAccount", name) if item.namespace]
         if elsewhere and workload.namespace:
             message = f'ServiceAccount "{name}" is in namespace "{elsewhere[0]}", the pod in "{workload.namespace}"'
             yield issue(pod_set, ("spec", field), message, "make it in the pod's namespace: pods reach no other")

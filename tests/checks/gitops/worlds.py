@@ -133,7 +133,9 @@ def _volcano(spec: Manifest) -> list[Manifest]:
 
 
 def _pytorch(spec: Manifest) -> list[Manifest]:
-    replicas = {"Master": {"replicas": 1, "template": {"spec": spec}}}
+    first, *others = spec["containers"]
+    named = spec | {"containers": [first | {"name": "pytorch"}, *others]}  # what the operator looks for
+    replicas = {"Master": {"replicas": 1, "template": {"spec": named}}}
     return [made("kubeflow.org/v1", "PyTorchJob", {"pytorchReplicaSpecs": replicas})]
 
 
