@@ -20,7 +20,7 @@ from trainshed.fleet.fleet import Fleet
 from trainshed.fleet.reading import read
 
 all_rules.load()
-COPIES = 1500
+COPIES = 2500
 SECONDS = 1.5
 _NAME = re.compile(
     r"\b(name|namespace|project|queue|parent|parentQueue|cohortName|subdomain|spec\.queue): ([a-z][a-z0-9-]+)"
@@ -38,10 +38,13 @@ def copies(example: str, number: int) -> str:
 @pytest.mark.parametrize(
     "code",
     [
+        "argocd-path-missing",
         "argocd-project-missing",
+        "argocd-project-refuses",
         "argocd-large-crds-client-side",
         "argocd-ignored-field-applied",
         "kai-parent-missing",
+        "kai-queue-sums",
         "kai-queue-missing",
         "kueue-cohort-typo",
         "kueue-flavor-missing",

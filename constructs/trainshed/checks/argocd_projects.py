@@ -123,9 +123,11 @@ def project_refuses(fleet: Fleet) -> Iterator[Issue]:
           destination: {server: https://kubernetes.default.svc, namespace: team-b}
     """
     projects = {(item.namespace, item.name): item for item in fleet.of(PROJECT)}
+    names: dict[int, set[str]] = {}
+    for document, at in _uses(fleet) if projects else ():
+        names.setdefault(id(document), set()).add(text(document.manifest, *at))
     for application, start, spec in application_specs(fleet) if projects else ():
-        names = {text(document.manifest, *path) for document, path in _uses(fleet) if document is application}
-        for name in sorted(names):
+        for name in sorted(names.get(id(application), ())):
             project = projects.get((application.namespace, name))
             if project is not None:
                 yield from _against(project, application, start, spec)

@@ -176,6 +176,7 @@ def queue_sums(fleet: Fleet) -> Iterator[Issue]:
             gpu: {quota: 8, limit: 16, overQuotaWeight: 1}
     """
     tree = fleet.kai
+    weighted: dict[tuple[str, str], bool] = {}
     for queue in tree.queues.values():
         for resource in RESOURCES:
             shares = queue.shares[resource]
@@ -187,10 +188,11 @@ def queue_sums(fleet: Fleet) -> Iterator[Issue]:
                 )
                 yield Issue(queue.document, (*_ROOT, resource, "quota"), message, "raise the limit or lower the quota")
             above = shares.quota >= 0 and (shares.limit == UNLIMITED or shares.limit > shares.quota)
-            rivals = [item for item in tree.children.get(queue.parent, []) if item.name != queue.name]
-            weighted = any(item.shares[resource].weight > 0 for item in rivals)
+            siblings = queue.parent, resource
+            if siblings not in weighted:
+                weighted[siblings] = any(item.shares[resource].weight > 0 for item in tree.children[queue.parent])
             weight_at = (*_ROOT, resource, "overQuotaWeight")
-            if above and not shares.weight and weighted and queue.document.has(weight_at):
+            if above and not shares.weight and weighted[siblings] and queue.document.has(weight_at):
                 message = (
                     f"{resource} overQuotaWeight is 0, though the limit is {in_units(resource, shares.limit)}: beyond "
                     f"its quota of {in_units(resource, shares.quota)} the queue gets nothing while others ask"

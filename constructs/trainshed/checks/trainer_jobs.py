@@ -245,7 +245,7 @@ def name_too_long(fleet: Fleet) -> Iterator[Issue]:
         names: tuple[str, ...] = ("node",)
         claims: list[str] = []
         if runtime is not None:
-            names = tuple(one.name for one in jobs(runtime) if one.name)
+            names = tuple(one.name for one in jobs(runtime) if one.name) or names
             spec = mapping(runtime.manifest, "spec", "template", "spec")
             for _, policy in mappings(spec, "volumeClaimPolicies"):
                 claims += [text(item, "metadata", "name") for _, item in mappings(policy, "templates")]

@@ -80,3 +80,17 @@ def test_counts_of_kinds_without_a_schema(count: int, found: int) -> None:
         f"spec: {{mpiReplicaSpecs: {{Worker: {{replicas: {count}, template: {pod}}}}}}}\n"
     )
     assert len(findings("pod-count-negative", text)) == found
+
+
+def test_a_runtime_whose_jobs_have_no_names_is_judged_by_the_name_that_trainer_has() -> None:
+    runtime = (
+        "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: torch, namespace: a}\n"
+        "spec: {template: {spec: {replicatedJobs: [{template: {spec: {}}}]}}}\n"
+    )
+    job = (
+        f"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {{name: {'x' * 60}, namespace: a}}\n"
+        "spec: {runtimeRef: {name: torch, kind: TrainingRuntime}}\n"
+    )
+    text = f"{runtime}---\n{job}"
+    assert findings("internal-error", text) == []
+    assert len(findings("trainer-name-too-long", text)) >= 1
