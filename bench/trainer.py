@@ -1,14 +1,15 @@
 """The trainer beside a plain loop, nanoGPT's architecture, torchrun and torch.save: ratios from one run, with bars.
 
-Runs in an environment with PyTorch (`make bench-trainer`). Every side is a fresh process with one thread a rank; the
-sides take turns, and the best round of each counts, since whatever else the machine does only ever adds time. A step's
-time is what a fifth of its round's steps stay under, without the first steps. The text is CPython's help topics, packed
-by bytes. Two ranks need two idle cores: on a machine that is busy elsewhere the ratios say little.
+Runs in an environment with PyTorch (`make bench-trainer`), one thread a rank. Steps are compared as
+`bench.trainer_pace` says: in turn, by CPU time, medians of paired ratios. Starts, ends and saves are wall-clock times,
+the best of some rounds, since whatever else the machine does only ever adds time; on a busy machine they are too long.
+The text is CPython's help topics, packed by bytes.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -22,10 +23,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from bench.trainer_pace import VARIABLE, Race, Ratio
+
 ROOT: Final = Path(__file__).resolve().parents[1]
 SCRIPT: Final = str(ROOT / "trainer" / "ddp.py")
+PACED: Final = str(ROOT / "bench" / "trainer_pace.py")
 SKIPPED: Final = 5
-"""Steps at the start of a round that are not counted."""
+"""Steps at the start that are not counted."""
+FOR_EVER: Final = 10**6
+HUGE_PAGES: Final = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+"""What our launcher sets for its ranks; only one plain loop has it too."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ def topics() -> str:
 
 def environment() -> dict[str, str]:
     """One thread a rank, the repository on the path, nothing of a launcher around us."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PET_", "TRAINSHED_"))}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PET_", "TRAINSHED_", "GLIBC_"))}
     return {**kept, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "TRAINSHED_TERMINATION_LOG": os.devnull}
 
 
@@ -111,26 +118,40 @@ class Bench:
         return events(folder)
 
     def step_ratios(self) -> list[Bar]:
-        """Launcher, two ranks and our architecture against loops."""
-        sides: dict[str, Callable[[], list[float]]] = {
-            "loop": lambda: self.plain("loop", data=self.data, steps=self.steps)["seconds"],
-            "one": lambda: step_seconds(self.launched(1)),
-            "nano": lambda: self.plain("nano", data=self.data, steps=self.steps)["seconds"],
-            "two": lambda: step_seconds(self.launched(2, batch__rows=16)),
+        """Launcher, two ranks and our architecture against loops, step by step in turn."""
+        plain = ["-m", "bench.trainer_plain"]
+        told = ["--data", str(self.data), "--steps", str(FOR_EVER)]
+        launch = ["-m", "trainer", "launch", "--nproc-per-node"]
+        paced: dict[str, object] = {"run__steps": FOR_EVER}
+        sides: dict[str, tuple[int, list[str]]] = {
+            "loop": (1, [*plain, "loop", *told]),
+            "one": (1, [*launch, "1", PACED, *self.settings(**paced)[1]]),
+            "nano": (1, [*plain, "nano", *told]),
+            "kept": (1, [*plain, "nano", *told, "--kept"]),
+            "two": (2, [*launch, "2", PACED, *self.settings(**paced, batch__rows=16)[1]]),
         }
-        best = dict.fromkeys(sides, float("inf"))
-        for _ in range(self.rounds):
-            for name, measure in sides.items():
-                best[name] = min(best[name], statistics.quantiles(measure()[SKIPPED:], n=5)[0])
-        ms = {name: f"{1000 * value:.0f} ms" for name, value in best.items()}
+        race = Race(self.folder / "pace")
+        env = {**environment(), VARIABLE: race.path}
+        with contextlib.ExitStack() as running:
+            for name, (ranks, arguments) in sides.items():
+                command, quiet = [sys.executable, *arguments], subprocess.DEVNULL
+                own = {**env, **HUGE_PAGES} if name == "kept" else env
+                running.enter_context(subprocess.Popen(command, env=own, stdout=quiet, stderr=quiet))
+                race.admit(name, ranks)
+            race.run(self.steps, SKIPPED)
 
-        def ratio(what: str, ours: str, theirs: str, bar: float) -> Bar:
-            return Bar(what, best[ours] / best[theirs], bar, "x", f"{ms[ours]} / {ms[theirs]}")
+        def ratio(what: str, ours: str, theirs: str, bar: float | None) -> Bar:
+            mine, other = race.sides[ours], race.sides[theirs]
+            cpu, wall = Ratio.of(mine.cpu, other.cpu), Ratio.of(mine.wall, other.wall)
+            ms = [f"{1000 * statistics.median(side.cpu):.0f}" for side in (mine, other)]
+            spread = f"{ms[0]} / {ms[1]} ms CPU, half within {cpu.low:.2f}-{cpu.high:.2f}; wall clock {wall.median:.2f}"
+            return Bar(what, cpu.median, bar, "x", spread)
 
         return [
             ratio("launcher with 1 process / plain loop", "one", "loop", 1.05),
             ratio("2 gloo ranks / plain loop, batch per rank equal", "two", "loop", 1.15),
             ratio("our step / nanoGPT's architecture, plain loop", "one", "nano", 1.05),
+            ratio("the same with our memory settings in the plain loop", "one", "kept", None),
         ]
 
     def cold_start(self) -> list[Bar]:
@@ -206,19 +227,12 @@ def events(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().split("\n")[:-1]] if file.exists() else []
 
 
-def step_seconds(found: Sequence[dict[str, Any]]) -> list[float]:
-    """Seconds per step of a run, from what it says of itself."""
-    steps = [event for event in found if event["event"] == "step"]
-    tokens = [now["tokens"] - before["tokens"] for before, now in zip([{"tokens": 0}, *steps], steps, strict=False)]
-    return [count / event["tokens_per_second"] for count, event in zip(tokens, steps, strict=True)]
-
-
 def table(bars: Sequence[Bar]) -> str:
     """The table as text."""
-    lines = [f"{'measure':50} {'is':>8} {'bar':>8}  {'':4}  from"]
+    lines = [f"{'measure':52} {'is':>8} {'bar':>8}  {'':4}  from"]
     for bar in bars:
         limit = "" if bar.bar is None else f"{bar.bar:.2f} {bar.unit}"
-        lines.append(f"{bar.what:50} {bar.measured:6.2f} {bar.unit} {limit:>8}  {bar.verdict:4}  {bar.told}")
+        lines.append(f"{bar.what:52} {bar.measured:6.2f} {bar.unit} {limit:>8}  {bar.verdict:4}  {bar.told}")
     return "\n".join(lines)
 
 
@@ -226,7 +240,7 @@ def main() -> int:
     """Measure, print; 1 when a bar is not kept."""
     parser = argparse.ArgumentParser(prog="python -m bench.trainer", description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--steps", type=int, default=40)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench-trainer-") as folder:
         bench = Bench(Path(folder), options.rounds, options.steps)

@@ -20,6 +20,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
+from bench.trainer_pace import VARIABLE, Pace
+from trainer.build import keep_freed_memory
 from trainer.config import Model as ModelConfig
 from trainer.model import GPT, Spec
 
@@ -86,7 +88,9 @@ def train(options: argparse.Namespace, model: nn.Module, loss_of: Callable[[Tens
     optimizer = adamw(model, options.rate)
     choose = torch.Generator().manual_seed(1337)
     seconds, losses = [], []
+    pace = Pace(os.environ.get(VARIABLE))
     for step in range(options.steps):
+        pace.turn()
         begin = time.perf_counter()
         for group in optimizer.param_groups:
             group["lr"] = rate_at(options, step)
@@ -161,9 +165,12 @@ def main() -> None:
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--warmup", type=int, default=0)
+    parser.add_argument("--kept", action="store_true", help="keep freed memory as the trainer does")
     options = parser.parse_args()
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     torch.manual_seed(1337)
+    if options.kept:
+        keep_freed_memory()
     if options.side == "loop":
         model = ours(options.preset, 259, options.length)
         train(options, model, lambda x, y: model(x, y) / y.numel())

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from trainer.config import Model as ModelConfig
-from trainer.kernels import RMSNorm, turn
+from trainer.kernels import Angles, RMSNorm, project
 
 IGNORE = -100
 """Target that takes no part in the loss."""
@@ -76,18 +76,15 @@ class Attention(nn.Module):
         self.v_proj = nn.Linear(spec.width, spec.kv_heads * self.head_width, bias=False)
         self.o_proj = nn.Linear(spec.width, spec.width, bias=False)
 
-    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
-        rows, length, width = x.shape
-        q = self.q_proj(x).view(rows, length, self.heads, self.head_width).transpose(1, 2)
-        k = self.k_proj(x).view(rows, length, self.kv_heads, self.head_width).transpose(1, 2)
-        v = self.v_proj(x).view(rows, length, self.kv_heads, self.head_width).transpose(1, 2)
-        q, k = rotate(q, cos, sin), rotate(k, cos, sin)
+    def forward(self, x: Tensor, angles: Angles, mask: Tensor | None) -> Tensor:
+        heads = project(x, self.q_proj.weight, self.k_proj.weight, self.v_proj.weight, self.head_width, angles)
+        q, k, v = (part.transpose(1, 2) for part in heads)
         if self.kv_heads != self.heads:
             k = k.repeat_interleave(self.heads // self.kv_heads, dim=1)
             v = v.repeat_interleave(self.heads // self.kv_heads, dim=1)
         drop = self.dropout if self.training else 0.0
         y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=drop, is_causal=mask is None)
-        return cast("Tensor", self.o_proj(y.transpose(1, 2).reshape(rows, length, width)))
+        return cast("Tensor", self.o_proj(y.transpose(1, 2).reshape(x.shape)))
 
 
 class FeedForward(nn.Module):
@@ -114,8 +111,8 @@ class Block(nn.Module):
         self.mlp = FeedForward(spec)
         self.drop = nn.Dropout(spec.dropout)
 
-    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
-        x = x + self.drop(self.self_attn(self.input_layernorm(x), cos, sin, mask))
+    def forward(self, x: Tensor, angles: Angles, mask: Tensor | None) -> Tensor:
+        x = x + self.drop(self.self_attn(self.input_layernorm(x), angles, mask))
         return cast("Tensor", x + self.drop(self.mlp(self.post_attention_layernorm(x))))
 
 
@@ -154,12 +151,13 @@ class GPT(nn.Module):
         if segments is not None:
             mask = document_mask(segments)
             positions = document_positions(segments)
-            cos, sin = cos[positions].unsqueeze(1), sin[positions].unsqueeze(1)
+            cos, sin = cos[positions], sin[positions]
+        angles = Angles.of(cos, sin)
         for block in self.layers:
             if self.activation_checkpointing and self.training:
-                x = cast("Tensor", checkpoint(block, x, cos, sin, mask, use_reentrant=False))
+                x = cast("Tensor", checkpoint(block, x, angles, mask, use_reentrant=False))
             else:
-                x = block(x, cos, sin, mask)
+                x = block(x, angles, mask)
         return F.linear(self.norm(x), self.embed_tokens.weight)
 
     def forward(self, tokens: Tensor, targets: Tensor, segments: Tensor | None = None) -> Tensor:
@@ -170,17 +168,10 @@ class GPT(nn.Module):
 
 
 def rotary_table(length: int, head_width: int, base: float) -> tuple[Tensor, Tensor]:
-    """Cosines and sines, length x head width, both halves alike (the layout of transformers' Llama)."""
+    """Cosines and sines, length x half a head's width (as in transformers' Llama)."""
     rates = base ** (-torch.arange(0, head_width, 2, dtype=torch.float32) / head_width)
     angles = torch.outer(torch.arange(length, dtype=torch.float32), rates)
-    angles = torch.cat((angles, angles), dim=-1)
     return angles.cos(), angles.sin()
-
-
-def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Turn the halves of each head by its position's angles."""
-    half = x.shape[-1] // 2
-    return turn(x, cos[..., :half], sin[..., :half])
 
 
 def document_mask(segments: Tensor) -> Tensor:

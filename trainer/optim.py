@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from trainer.config import Optim
 
 STATE_KEYS = ("step", "exp_avg", "exp_avg_sq")
+CLIP_EPSILON = 1e-6
+"""torch multiplies by limit / (norm + this), at most 1."""
 
 
 def learning_rate(config: Optim, step: int, steps: int) -> float:
@@ -85,9 +87,12 @@ class Optimizer:
 
 
 def clip_gradients(parameters: list[nn.Parameter], limit: float) -> Tensor:
-    """Norm of all gradients before clipping, on their device (no synchronisation); `limit` 0 only measures."""
+    """Norm of all gradients before clipping, on their device (no synchronisation); `limit` 0 only measures.
+
+    On a CPU, where looking at the norm costs nothing, gradients within the limit are not multiplied by 1.
+    """
     gradients = [p.grad for p in parameters if p.grad is not None]
     norm = torch.nn.utils.get_total_norm(gradients, foreach=None)
-    if limit > 0:
+    if limit > 0 and not (norm.device.type == "cpu" and float(norm) + CLIP_EPSILON <= limit):
         torch.nn.utils.clip_grads_with_norm_(parameters, limit, norm)
     return norm

@@ -213,6 +213,16 @@ def test_options_of_the_script_are_left_alone(launch: Any, write: Write) -> None
     assert run.end()[0] == 0
 
 
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has a GPU")
+@pytest.mark.parametrize("given", [{}, {"GLIBC_TUNABLES": "glibc.malloc.check=0"}])
+def test_ranks_on_cpus_may_have_huge_pages_unless_the_pod_says_otherwise(
+    given: dict[str, str], launch: Any, write: Write
+) -> None:
+    wanted = given.get("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
+    run = launch(write(f"sys.exit(os.environ.get('GLIBC_TUNABLES') != {wanted!r})"), **given)
+    assert run.end()[0] == 0
+
+
 def test_the_shutdown_timeout_follows_the_grace_period(monkeypatch: pytest.MonkeyPatch) -> None:
     assert launch.shutdown_seconds() == 25
     monkeypatch.setenv("TRAINSHED_GRACE_PERIOD", "120")

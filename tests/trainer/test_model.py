@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed (see docs/trainer.md)")
 
-from trainer import optim, rng, zero  # noqa: E402
+from trainer import kernels, optim, rng, zero  # noqa: E402
 from trainer.config import Model, Optim  # noqa: E402
 from trainer.model import GPT, IGNORE, Spec, document_positions  # noqa: E402
 from trainer.presets import PRESETS  # noqa: E402
@@ -57,6 +57,44 @@ def test_packed_documents_are_as_if_alone() -> None:
     together = made.logits(torch.cat((first, second), dim=1), segments)
     assert torch.allclose(together[:, :9], made.logits(first), atol=1e-5)
     assert torch.allclose(together[:, 9:], made.logits(second), atol=1e-5)
+
+
+@pytest.mark.parametrize("kv_heads", [4, 2, 1])
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_passes_written_for_cpus_give_what_the_plain_operations_give(
+    kv_heads: int, packed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens, targets = torch.randint(0, 259, (2, 16)), torch.randint(0, 259, (2, 16))
+    segments = torch.tensor([[0] * 9 + [1] * 7, [0] * 16]) if packed else None
+    found = []
+    for handmade in (True, False):
+        made = model(replace(SPEC, kv_heads=kv_heads))
+        if not handmade:
+            monkeypatch.setattr(kernels, "handmade", lambda x: False)
+        loss = made(tokens, targets, segments)
+        torch.autograd.backward(loss)
+        found.append([loss.detach(), *(p.grad for p in made.parameters())])
+    for ours, plain in zip(*found, strict=True):
+        assert torch.allclose(ours, plain, rtol=1e-4, atol=1e-5)
+
+
+def test_the_backward_passes_are_the_forward_passes_derivatives() -> None:
+    x = torch.randn(2, 3, 8, dtype=torch.double, requires_grad=True)
+    weight = torch.randn(8, dtype=torch.double, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x, w: kernels._Norm.apply(x, w, 1e-5), (x, weight))  # type: ignore[no-untyped-call]
+    heads = torch.randn(2, 3, 5, 4, dtype=torch.double, requires_grad=True)
+    turns = torch.polar(torch.ones(3, 1, 2, dtype=torch.double), torch.randn(3, 1, 2, dtype=torch.double))
+    assert torch.autograd.gradcheck(lambda y: kernels._Heads.apply(y.clone(), turns, 2, 1), (heads,))  # type: ignore[no-untyped-call]
+
+
+def test_a_run_in_bfloat16_learns_on_a_cpu() -> None:
+    made = model()
+    tokens, targets = torch.randint(0, 259, (2, 16)), torch.randint(0, 259, (2, 16))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = made(tokens, targets)
+    torch.autograd.backward(loss)
+    assert all(p.grad is not None and bool(p.grad.isfinite().all()) for p in made.parameters())
+    assert loss.item() == pytest.approx(made(tokens, targets).item(), rel=0.01)
 
 
 def test_positions_start_again_in_each_document() -> None:
@@ -141,6 +179,15 @@ def test_clipping_measures_before_it_cuts() -> None:
     parameter.grad = torch.full((4,), 3.0)
     assert float(optim.clip_gradients([parameter], 1.0)) == pytest.approx(6.0)
     assert float(parameter.grad.norm()) == pytest.approx(1.0, rel=1e-4)
+
+
+@pytest.mark.parametrize("limit", [0.5, 5.999, 6.0, 6.001, 60.0])
+def test_clipping_is_torchs_whether_or_not_it_is_needed(limit: float) -> None:
+    ours, theirs = torch.nn.Parameter(torch.zeros(4)), torch.nn.Parameter(torch.zeros(4))
+    ours.grad, theirs.grad = torch.full((4,), 3.0), torch.full((4,), 3.0)
+    optim.clip_gradients([ours], limit)
+    torch.nn.utils.clip_grad_norm_([theirs], limit)
+    assert torch.equal(ours.grad, theirs.grad)
 
 
 def test_ownership_is_balanced_and_complete() -> None:
