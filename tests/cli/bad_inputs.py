@@ -50,6 +50,15 @@ BAD: dict[str, Files] = {
         'NodePool(self, "b", nodes=1, per_node={"cpu": "4 cores"})',
         'Tenant(self, "a", namespaces=["a"], guarantee={pool: resources(memory="12GB")})',
     ),
+    "resources that nothing has": body(
+        'NodePool(self, "b", nodes=1, per_node={"cpu": 96, "memroy": "400G", "gpu": 8, "nvidia.com/gpus": 8})',
+        'ClusterQueue(self, "q", quota={pool: resources(cpus=3, **{"amd/gpu": 1})})',
+        'Training(**{**JOB, "resources": {"cpu": "88", "memory": "360G", "ephemeral-storag": "1G"}})',
+        'Training(**JOB, gpu_resource="nvida.com/gpu")',
+    ),
+    "resources that nothing has in a tenant file": tenant(
+        "name: low\nnamespaces: [a]\nguarantee:\n  h100: {resources: {cpu: 1, memroy: 1G}}\n"
+    ),
     "borrowing outside a cohort": body(
         'ClusterQueue(self, "q", quota={pool: nodes(1)}, borrow={pool: nodes(1)})',
         'Tenant(self, "a", namespaces=["a"], guarantee={pool: nodes(1)}, borrow={pool: nodes(1)})',

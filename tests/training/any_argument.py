@@ -70,7 +70,7 @@ def odd_values(pool: Any) -> dict[str, Any]:
         "shares": {pool: nodes(0)},
         "many": {pool: nodes(2**31 - 1)},
         "amounts": {pool: resources(**{"nvidia.com/gpu": 2})},
-        "strange shares": {pool: resources(**{"x" * 20: 10**15})},
+        "strange shares": {pool: resources(**{f"x.example/{'x' * 20}": 10**15})},
         "share of None": {pool: None},
         "external": External(""),
         "strange external": External(None),  # type: ignore[arg-type]

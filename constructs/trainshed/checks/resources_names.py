@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from trainshed.api.core.resources import DEVICES, misnamed_gpu
 from trainshed.checks.pods import containers, issue, named, pod_sets
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import mapping
@@ -14,15 +14,7 @@ if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
 
 FAMILY: Final = "resources"
-#: The GPUs of the vendors' device plugins.
-_GPUS: Final = {
-    "nvidia": "nvidia.com/gpu",
-    "amd": "amd.com/gpu",
-    "habana": "habana.ai/gaudi",
-    "google": "google.com/tpu",
-}
-_KNOWN: Final = frozenset(_GPUS.values())
-_VENDOR: Final = re.compile(r"(nvidia|amd)(?:[.-]?com)?(?:[./-])gpus?", re.IGNORECASE)
+_KNOWN: Final = frozenset(DEVICES.values())
 
 
 @rule("resources-unknown-gpu", severity="error", family=FAMILY)
@@ -48,12 +40,11 @@ def unknown_gpu(fleet: Fleet) -> Iterator[Issue]:
             told: set[str] = set()
             for field in ("limits", "requests"):
                 for name in mapping(container, "resources", field):
-                    match = _VENDOR.fullmatch(name) if isinstance(name, str) and name not in _KNOWN else None
-                    if match is not None and name not in told:
+                    meant = misnamed_gpu(name) if isinstance(name, str) else ""
+                    if meant and name not in told:
                         told.add(name)
                         message = f'{named(container)} asks for "{name}", which no device plugin offers'
-                        fix = f"write {_GPUS[match[1].lower()]}"
-                        yield issue(pod_set, (*path, "resources", field, name), message, fix)
+                        yield issue(pod_set, (*path, "resources", field, name), message, f"write {meant}")
 
 
 @rule("resources-quota-not-counted", severity="warning", family=FAMILY)

@@ -9,10 +9,9 @@ from pydantic import AfterValidator, Field, TypeAdapter
 from pydantic_core import PydanticCustomError
 
 from trainshed.api.base import Broken
-from trainshed.api.core.resources import is_extended
+from trainshed.api.core.resources import is_extended, node_resource_error
 from trainshed.api.types import Int32, shaped
 from trainshed.gitops.values import Value, made
-from trainshed.naming import label_key_error
 from trainshed.quantity import Quantity
 
 _AMOUNT: Final = TypeAdapter(Quantity)
@@ -26,7 +25,7 @@ def _quantity(value: Any) -> Any:
 
 
 #: `cpu`, `memory`, or a device such as `nvidia.com/gpu`.
-ResourceName = Annotated[str, shaped(label_key_error)]
+ResourceName = Annotated[str, shaped(node_resource_error)]
 Resources = dict[str, Quantity]
 #: As people write an amount: 8, "64Gi", 0.5.
 Amount = Annotated[str | int | float | Quantity, AfterValidator(_quantity)]
@@ -76,8 +75,9 @@ def _argument(field: str) -> str:
 def amount_rules(amounts: Mapping[str, Quantity], field: str) -> Iterator[Broken]:
     """No negative amount, devices whole; each name is a resource's."""
     for name, amount in amounts.items():
-        if error := label_key_error(name):
-            yield Broken(f"{field}[{name}]", f"the key is wrong: {error}", 'write for example "nvidia.com/gpu"')
+        if error := node_resource_error(name):
+            told, _, fix = error.partition("; ")
+            yield Broken(f"{field}[{name}]", f"the key is wrong: {told}", fix or 'write for example "nvidia.com/gpu"')
         elif amount < Quantity(0):
             yield Broken(f"{field}[{name}]", f"{amount} is negative", "write 0 or more")
         elif is_extended(name) and not amount.is_whole():

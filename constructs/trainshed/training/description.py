@@ -10,7 +10,7 @@ from pydantic import Field
 from trainshed.addresses import image_error, text_error
 from trainshed.api.base import Broken
 from trainshed.api.core.affinity import Toleration
-from trainshed.api.core.resources import container_resource_error, is_extended
+from trainshed.api.core.resources import container_resource_error, device_error, is_extended
 from trainshed.api.core.shapes import descending_path_error, env_name_error, key_error
 from trainshed.api.types import Bool, DnsSubdomain, Int32, LabelKey, LabelValue, Str, shaped, unique
 from trainshed.gitops.values import Value
@@ -30,7 +30,7 @@ MAX_GPUS: Final = 1024
 #: What a process is given: any text but one with control characters, which end it (NUL) or come from a slip.
 Text = Annotated[Str, shaped(text_error)]
 EnvName = Annotated[Str, shaped(env_name_error)]
-ContainerResource = Annotated[Str, shaped(container_resource_error)]
+ContainerResource = Annotated[Str, shaped(container_resource_error), shaped(device_error)]
 
 
 class Mount(Value):

@@ -6,6 +6,7 @@ Rules: k8s.io/kubernetes v1.36, `pkg/apis/core/validation/validation.go`, Valida
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Final
 
@@ -15,10 +16,20 @@ from trainshed.api.core.shapes import Text
 from trainshed.api.types import Str, keyed_by
 from trainshed.faults import nearest
 from trainshed.quantity import Quantity
+from trainshed.spelling import misspelt, short_slip
 
 _NATIVE: Final = ("cpu", "memory", "ephemeral-storage")
 _HUGE: Final = "hugepages-"
 _POD_LEVEL: Final = ("cpu", "memory")
+_OF_NODES: Final = (*_NATIVE, "pods")
+#: The devices of the vendors' plugins.
+DEVICES: Final[Mapping[str, str]] = {
+    "nvidia": "nvidia.com/gpu",
+    "amd": "amd.com/gpu",
+    "habana": "habana.ai/gaudi",
+    "google": "google.com/tpu",
+}
+_VENDOR: Final = re.compile(r"(nvidia|amd)(?:[.-]?com)?(?:[./-])gpus?", re.IGNORECASE)
 
 
 def is_extended(name: str) -> bool:
@@ -73,9 +84,41 @@ def container_resource_error(name: str) -> str:
         return error
     if "/" in name or name in _NATIVE or name.startswith(_HUGE):
         return ""
-    hint = "write nvidia.com/gpu, or your device's name" if "gpu" in name else nearest(name, _NATIVE)
-    hint = hint or f"use {', '.join(_NATIVE)}, or a device such as nvidia.com/gpu"
-    return f'"{name}" is not a resource of containers; {hint}'
+    return f'"{name}" is not a resource of containers; {_meant(name, _NATIVE)}'
+
+
+def node_resource_error(name: str) -> str:
+    """The name of a resource that nodes offer; also what is certainly a slip in a device's name."""
+    if error := naming.label_key_error(name):
+        return error
+    if "/" in name:
+        return device_error(name)
+    if name in _OF_NODES or name.startswith(_HUGE):
+        return ""
+    return f'"{name}" is not a resource of nodes; {_meant(name, _OF_NODES)}'
+
+
+def _meant(name: str, known: tuple[str, ...]) -> str:
+    hint = f"write {misnamed_gpu(name) or DEVICES['nvidia']}, or your device's name" if "gpu" in name.lower() else ""
+    return hint or nearest(name, known) or f"use {', '.join(known)}, or a device such as nvidia.com/gpu"
+
+
+def misnamed_gpu(name: str) -> str:
+    """What the vendor's plugin offers, where `name` says the same in other words (`nvidia/gpu`, `amd.com/gpus`)."""
+    match = _VENDOR.fullmatch(name) if name not in DEVICES.values() else None
+    return DEVICES[match[1].lower()] if match else ""
+
+
+def device_error(name: str) -> str:
+    """A well-known device whose name has a slip in it. Other vendors' names, and other devices of these, are right."""
+    meant = misnamed_gpu(name) or next((known for known in DEVICES.values() if _slipped(name, known)), "")
+    return f'"{name}" is offered by no device plugin; did you mean "{meant}"?' if meant else ""
+
+
+def _slipped(name: str, known: str) -> bool:
+    (host, _, device), (its_host, _, its_device) = name.partition("/"), known.partition("/")
+    alike = device.lower() == its_device or misspelt(device, its_device) or short_slip(device, [its_device])
+    return name != known and (host == its_host or misspelt(host, its_host)) and bool(alike)
 
 
 def _name_rules(field: str, name: str) -> Iterator[Broken]:
