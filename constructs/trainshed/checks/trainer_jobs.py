@@ -70,6 +70,8 @@ def runtime_missing(fleet: Fleet) -> Iterator[Issue]:
             if name not in SHIPPED and (near := near_miss(name, [*fleet.names(GROUP, kind), *SHIPPED])):
                 message = f'ClusterTrainingRuntime "{name}" is not in the input'
                 yield Issue(job, (*at, "name"), message, f'did you mean "{near}"?')
+            elif name not in SHIPPED and "kind" not in reference:
+                yield from _elsewhere(fleet, job, name)
             continue
         there = [item for item in fleet.of((GROUP, kind)) if fleet.namespaces.of(item) == workload.namespace]
         elsewhere = [item for item in fleet.of((GROUP, kind)) if item.name == name]
@@ -80,6 +82,18 @@ def runtime_missing(fleet: Fleet) -> Iterator[Issue]:
                 message += f", but in {elsewhere[0].namespace}: TrainJobs use runtimes of their own namespace"
             fix = f'did you mean "{near}"?' if near else "add the runtime to the namespace, or name another"
             yield Issue(job, (*at, "name"), message, fix, None if near or elsewhere else "warning")
+
+
+def _elsewhere(fleet: Fleet, job: Document, name: str) -> Iterator[Issue]:
+    """A runtimeRef without kind whose only namesake is a TrainingRuntime of another namespace."""
+    others = [item for item in fleet.of((GROUP, "TrainingRuntime")) if item.name == name and item.namespace]
+    if others:
+        message = f'runtimeRef means ClusterTrainingRuntime, the default kind, "{name}", which is not in the input; '
+        message += f'the TrainingRuntime "{name}" is in namespace {others[0].namespace}: '
+        message += "TrainJobs use runtimes of their own namespace"
+        related = (("the runtime of that name", others[0], ("metadata", "name")),)
+        fix = "add the runtime to the TrainJob's namespace and write kind: TrainingRuntime, or name another"
+        yield Issue(job, ("spec", "runtimeRef", "name"), message, fix, None, related)
 
 
 def _unjudged(fleet: Fleet, kind: str, namespace: str | None, name: str) -> bool:

@@ -70,6 +70,15 @@ def test_a_misspelt_runtime_and_one_of_another_namespace() -> None:
     assert (found.code, found.severity) == ("trainer-runtime-missing", "error")
 
 
+def test_a_reference_of_the_default_kind_to_a_runtime_of_another_namespace() -> None:
+    runtime, job = world()
+    del job["spec"]["runtimeRef"]["kind"]
+    runtime["metadata"]["namespace"] = "team-b"
+    (found,) = findings(runtime, job)
+    assert (found.code, found.severity) == ("trainer-runtime-missing", "error")
+    assert "namespace team-b" in found.message
+
+
 def test_a_shipped_runtime_is_not_missing() -> None:
     _, job = world()
     job["spec"]["runtimeRef"] = {"name": "torch-distributed"}
