@@ -64,8 +64,8 @@ def check(
     """
     custom = _ready(options)
     with _collector_off():
-        before = read_baseline(baseline, paths) if baseline is not None else None
         reading = read(paths, stdin, on_source=on_source)
+        before = read_baseline(baseline, paths, reading.documents) if baseline is not None else None
         return _Run(paths, options, reading, custom, before).report()
 
 

@@ -80,11 +80,51 @@ def test_a_path_that_is_new_has_an_empty_past(repository: Path) -> None:
     assert told(check(["new"], Options(), baseline="before")) == []
 
 
+def test_objects_that_moved_to_a_new_path_are_judged_with_the_file_they_came_from(repository: Path) -> None:
+    Path("dist/a.yaml").rename("renamed.yaml")
+    report = check(["renamed.yaml"], Options(), baseline="before")
+    assert told(report) == ["two is gone"]
+    ((_, place),) = report.findings[0].related
+    assert place.file == "before:dist/a.yaml"
+    Path("dist").rmdir()
+    write("moved/b/a.yaml", "one")
+    assert told(check(["moved"], Options(), baseline="before")) == ["two is gone"]
+
+
+def test_a_copy_of_a_file_that_is_still_there_is_new(repository: Path) -> None:
+    write("copy.yaml", "one")
+    assert told(check(["copy.yaml"], Options(), baseline="before")) == []
+
+
+def test_a_folder_that_git_ignores_has_no_past_and_is_refused(repository: Path) -> None:
+    Path(".gitignore").write_text("rendered\n")
+    write("rendered/a.yaml", "one")
+    with pytest.raises(CannotCheck, match="before has no rendered, which Git ignores"):
+        check(["rendered"], Options(), baseline="before")
+
+
 def test_a_folder_below_the_root_of_the_repository(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(repository / "dist")
     assert told(check(["."], Options(), baseline="before")) == ["two is gone"]
-    with pytest.raises(CannotCheck, match="outside"):
-        check(["../other"], Options(), baseline="before")
+    assert told(check(["../other"], Options(), baseline="before")) == []
+    write("../other/b.yaml", "four")
+    assert told(check(["../other"], Options(), baseline="before")) == ["three is gone"]
+
+
+def test_the_repository_is_that_of_the_path_not_of_the_working_folder(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(elsewhere)
+    for path in (repository, repository / "dist", repository / "dist/a.yaml"):
+        report = check([str(path)], Options(), baseline="before")
+        assert told(report) == ["two is gone"]
+        ((_, place),) = report.findings[0].related
+        assert place.file == "before:dist/a.yaml"
+    subprocess.run(["git", "init", "-q"], check=True)
+    write("c.yaml", "five")
+    with pytest.raises(CannotCheck, match="different Git repositories"):
+        check(["c.yaml", str(repository)], Options(), baseline="before")
 
 
 def test_standard_input_has_no_history(repository: Path) -> None:
