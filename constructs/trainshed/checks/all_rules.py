@@ -7,6 +7,7 @@ from typing import Final
 
 #: Modules of `trainshed.checks` that register rules. A new one is added here.
 MODULES: Final[tuple[str, ...]] = (
+    "apps_scaling",
     "apps_workloads",
     "argocd_apps",
     "argocd_drift",
@@ -32,6 +33,7 @@ MODULES: Final[tuple[str, ...]] = (
     "gang_sizes",
     "gang_trainer",
     "job_runs",
+    "job_sidecars",
     "jobset_patterns",
     "jobset_placement",
     "jobset_runs",
@@ -64,6 +66,7 @@ MODULES: Final[tuple[str, ...]] = (
     "kueue_unqueued",
     "kueue_versions",
     "lws_groups",
+    "lws_parallel",
     "names_derived",
     "pod_commands",
     "pod_counts",

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _QUOTA_KINDS: Final = (("kueue.x-k8s.io", "ClusterQueue"), ("kueue.x-k8s.io", "Cohort"))
 #: Groups of custom resources with pod templates whose webhooks write the object again.
 _COMPARED_AS_TEXT: Final = frozenset({"jobset.x-k8s.io", "leaderworkerset.x-k8s.io", "trainer.kubeflow.org"})
+#: The largest amount that the API server keeps.
+_MOST: Final = str(2**63 - 1)
 _INSTANCE: Final = "app.kubernetes.io/instance"
 _TRACKING: Final = "argocd.argoproj.io/tracking-id"
 _QUOTA_FIELDS: Final = ("nominalQuota", "borrowingLimit", "lendingLimit")
@@ -68,6 +70,9 @@ def quantity_not_canonical(fleet: Fleet) -> Iterator[Issue]:
     for document in queues:
         for path, value in _quotas(document):
             if amount := _stored(value):
+                if amount == _MOST:
+                    yield Issue(document, path, *_beyond(path[-1], value))
+                    continue
                 message = f'{path[-1]} "{value}" is stored in its canonical form "{amount}", so Argo CD shows drift'
                 yield Issue(document, path, message, f'write "{amount}"')
             elif argocd and isinstance(value, int | float) and (number := quantity(value)) is not None:
@@ -79,6 +84,11 @@ def quantity_not_canonical(fleet: Fleet) -> Iterator[Issue]:
                 yield from _amounts(pod_set, path, container)
 
 
+def _beyond(field: Any, value: Any) -> tuple[str, str]:
+    """Message and fix for an amount that no quantity can hold."""
+    return f'{field} "{value}" is beyond the maximum, {_MOST}, and stored as that', "write the amount that is meant"
+
+
 def _stored(value: Any) -> str:
     """How the API server gives a quantity back, where that differs."""
     amount = quantity(value) if isinstance(value, str) else None
@@ -88,7 +98,9 @@ def _stored(value: Any) -> str:
 def _amounts(pod_set: PodSet, path: Path, container: Node) -> Iterator[Issue]:
     for kind in ("requests", "limits"):
         for name, value in mapping(container, "resources", kind).items():
-            if amount := _stored(value):
+            if (amount := _stored(value)) == _MOST:
+                yield issue(pod_set, (*path, "resources", kind, name), *_beyond(name, value))
+            elif amount:
                 message = f'{name} "{value}" is stored in its canonical form "{amount}", so Argo CD shows drift'
                 yield issue(pod_set, (*path, "resources", kind, name), message, f'write "{amount}"')
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.access import items, mappings
+from trainshed.fleet.access import items, mappings, text
 from trainshed.spelling import near_miss
 
 if TYPE_CHECKING:
@@ -88,3 +88,32 @@ def _wrong(word: object, known: object) -> str:
 
     close = get_close_matches(main, words, n=1, cutoff=0.9) if "." in main else [near_miss(main, words)]
     return next((plural for plural in plurals if plural in words), "") or "".join(close)
+
+
+@rule("reference-subject-namespace", severity="error", family=FAMILY)
+def subject_namespace(fleet: Fleet) -> Iterator[Issue]:
+    """A ClusterRoleBinding's service account has no namespace.
+
+    Why: A ClusterRoleBinding lies in no namespace in which the account could be looked up: the API server refuses it. A
+    RoleBinding's account without one is that of the binding's own namespace.
+    Fix: Write the namespace of the service account.
+    Bad:
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: ClusterRoleBinding
+        metadata: {name: launcher}
+        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+        subjects: [{kind: ServiceAccount, name: launcher}]
+    Good:
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: ClusterRoleBinding
+        metadata: {name: launcher}
+        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+        subjects: [{kind: ServiceAccount, name: launcher, namespace: team-a}]
+    """
+    for binding in fleet.of((_RBAC, "ClusterRoleBinding")):
+        for index, subject in mappings(binding.manifest, "subjects"):
+            if text(subject, "kind") == "ServiceAccount" and text(subject, "name") and not subject.get("namespace"):
+                message = (
+                    f'ServiceAccount "{text(subject, "name")}" has no namespace, and a ClusterRoleBinding has none'
+                )
+                yield Issue(binding, ("subjects", index), message, "write the namespace of the service account")

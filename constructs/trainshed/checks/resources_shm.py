@@ -10,7 +10,7 @@ from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import Node, mapping, mappings, text
 from trainshed.fleet.amounts import amounts, quantity
 from trainshed.fleet.paths import Path
-from trainshed.fleet.runs import gpus
+from trainshed.fleet.runs import gpus, on_tpu
 from trainshed.fleet.words import literal, number
 from trainshed.fleet.workload import PodSet
 
@@ -97,7 +97,7 @@ def shm_missing(fleet: Fleet) -> Iterator[Issue]:
         for path, container in pod_set.containers:
             devices = gpus(container) or 0
             count = max(started.get((id(pod_set.document), pod_set.path + path), 0), devices if devices > 1 else 0)
-            if count < 2 or not devices or shared_memory(container, pod_set) or _mig(container):
+            if count < 2 or not devices or shared_memory(container, pod_set) or _apart(container):
                 continue
             if (id(pod_set.document), pod_set.path + path) in idle:
                 continue
@@ -113,8 +113,9 @@ def shm_missing(fleet: Fleet) -> Iterator[Issue]:
 _SHM_FIX: Final = "mount an emptyDir {medium: Memory, sizeLimit: …} at /dev/shm"
 
 
-def _mig(container: Node) -> bool:
-    return any("/mig-" in name for name in amounts(mapping(container, "resources", "limits")))
+def _apart(container: Node) -> bool:
+    """Whether its devices share no memory through the host: MIG slices, TPU chips."""
+    return on_tpu(container) or any("/mig-" in name for name in amounts(mapping(container, "resources", "limits")))
 
 
 def _memory_volumes(pod_set: PodSet) -> Iterator[str]:
@@ -205,6 +206,6 @@ def shm_size(fleet: Fleet) -> Iterator[Issue]:
         elif limit is not None and size >= limit:
             message = f"/dev/shm may take {size}, and the memory limit of {named(container)} is {limit} in all"
             yield issue(pod_set, at, message, "raise the memory limit, or lower sizeLimit")
-        elif 2**20 <= size.value <= _DEFAULT and (gpus(container) or 0) > 1:
+        elif 2**20 <= size.value <= _DEFAULT and (gpus(container) or 0) > 1 and not on_tpu(container):
             message = f"sizeLimit is {size}, and without the volume {named(container)} would have 64Mi"
             yield issue(pod_set, at, message, "write some gibibytes, such as 16Gi")

@@ -11,7 +11,7 @@ from trainshed.fleet.access import mapping
 from trainshed.fleet.addresses import address_of, host_text, is_local
 from trainshed.fleet.finding import Severity
 from trainshed.fleet.launchers import Option
-from trainshed.fleet.runs import Member, Run, gpu_path, gpus
+from trainshed.fleet.runs import Member, Run, gpu_path, gpus, on_tpu
 from trainshed.fleet.words import literal, number, shown
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def processes(fleet: Fleet) -> Iterator[Issue]:
                 "ClusterTrainingRuntime",
             )  # by Trainer, in each TrainJob
             devices = gpus(member.container)
-            if devices is None or (option is None and (injected or not member.certain)):
+            if devices is None or on_tpu(member.container) or (option is None and (injected or not member.certain)):
                 continue
             yield from _compared(member, option, devices)
 

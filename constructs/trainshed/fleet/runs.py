@@ -151,6 +151,12 @@ def gpus(container: Node) -> int | None:
     return sum(found.values())
 
 
+def on_tpu(container: Node) -> bool:
+    """Whether its accelerators are TPU chips: one process, with no NCCL, may drive all of them."""
+    fields = ("requests", "limits")
+    return any("google.com/tpu" in mapping(container, "resources", field_) for field_ in fields)
+
+
 def gpu_path(container: Node, path: Path) -> Path:
     """Where the number of accelerators is written."""
     for field_ in ("limits", "requests"):
