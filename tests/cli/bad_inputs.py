@@ -23,6 +23,9 @@ def tenant(text: str, name: str = "low") -> Files:
 TWO_CLUSTERS = MAIN.replace("app.build(Lab)", "app.build(Lab, Other)").replace(
     "    from stacks.lab import Lab\n", "    from stacks.lab import Lab\n    from stacks.other import Other\n"
 )
+WITH_ARGO_CD = MAIN.replace("App()", 'App(repository=Repository(url="https://git.example.com/a.git"))').replace(
+    "import App", "import App, Repository"
+)
 OTHER = """from stacks.lab import JOB
 from trainshed.gitops import App, Cluster
 from trainshed.tenancy import NodePool, Tenant, nodes
@@ -102,6 +105,29 @@ BAD: dict[str, Files] = {
         'Tenant(self, "b", namespaces=["n"], guarantee={pool: nodes(1)})',
     ),
     "a name that Kubernetes refuses": body('ClusterQueue(self, "Research_Queue", quota={pool: nodes(1)})'),
+    "a required argument misspelt": body('Tenant(self, "a", namespaces=["a"], guarentee={pool: nodes(1)})'),
+    "a namespace of another tenant, and a run in what was meant": body(
+        'Tenant(self, "a", namespaces=["n-1"], guarantee={pool: nodes(1)})',
+        'b = Tenant(self, "b", namespaces=["n-1"], guarantee={pool: nodes(1)})',
+        'JobSet(self, "run", Training(**JOB), queue=b.queue("n-2"))',
+        'JobSet(self, "walk", Training(**JOB), queue=b.queue("n-1"))',
+    ),
+    "a tenant twice, with a run": {
+        **body(
+            'Tenant(self, "a", namespaces=["n-1"], guarantee={pool: nodes(1)})',
+            'b = Tenant(self, "a", namespaces=["n-2"], guarantee={pool: nodes(1)})',
+            'JobSet(self, "run", Training(**JOB), queue=b.queue("n-2"))',
+        ),
+        "stacks/__main__.py": WITH_ARGO_CD,
+    },
+    "a tenant for a queue": body(
+        'high = Tenant(self, "high", namespaces=["n-1"], guarantee={pool: nodes(1)})',
+        'JobSet(self, "run", Training(**JOB), queue=high)',
+    ),
+    "a cluster that is never made": {"stacks/lab.py": stack().replace('        super().__init__(app, "lab")\n', "")},
+    "a cluster that does nothing": {
+        "stacks/lab.py": stack().replace("        super().__init__", "        return\n        ")
+    },
     "an application twice": body('Application(self, "runs")', 'Application(self, "runs")'),
     "a cluster twice": {
         "stacks/__main__.py": MAIN.replace("app.build(Lab)", "app.build(Lab, Lab)"),
@@ -127,6 +153,9 @@ BAD: dict[str, Files] = {
     "a stack that ends the process": body("import sys", "sys.exit(3)"),
     "a stack that ends the process without a word": body("import os", "os._exit(0)"),
     "a tenant file with a tab": tenant("name: low\nguarantee:\n\th100: {nodes: 1}\n"),
+    "a tenant file with tags": tenant(
+        "name: low\nnamespaces: [!!str a]\nguarantee:\n  h100: !include pool.yaml\nowners: !!python/object:os.x {}\n"
+    ),
     "a tenant file with a duplicate key": tenant(
         "name: low\nnamespaces: [a]\nguarantee:\n  h100: {nodes: 1}\nnamespaces: [b]\n"
     ),

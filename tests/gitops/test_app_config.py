@@ -91,3 +91,40 @@ def test_a_dist_that_leads_out_is_refused_without_an_output(tmp_path: Path) -> N
     (repo / "dist").symlink_to("../outside")
     with pytest.raises(CannotRun, match="dist leads out of this folder, to "):
         read_config(repo)
+
+
+@pytest.mark.parametrize(
+    "app",
+    [
+        "python main.py && rm -r dist",
+        "python main.py; true",
+        "python main.py | tee log",
+        "python main.py > log",
+        "python main.py $(date)",
+        "python -X dev main.py",
+        "python -c 'import main'",
+    ],
+)
+def test_an_app_that_needs_a_shell_or_other_options_is_refused(tmp_path: Path, app: str) -> None:
+    """What follows would never run, silently."""
+    (tmp_path / "main.py").touch()
+    (tmp_path / "cdk8s.yaml").write_text(f"app: {app}\n")
+    with pytest.raises(CannotRun, match='write "python -m <package>" or "python <file>"'):
+        read_config(tmp_path)
+
+
+def test_arguments_of_the_app_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "main.py").touch()
+    (tmp_path / "cdk8s.yaml").write_text("app: python main.py --region eu\n")
+    assert read_config(tmp_path).arguments == ("--region", "eu")
+
+
+def test_a_folder_above_that_has_the_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "cdk8s.yaml").write_text("app: python main.py\n")
+    (tmp_path / "a/b").mkdir(parents=True)
+    with pytest.raises(CannotRun) as one:
+        read_config(tmp_path / "a")
+    with pytest.raises(CannotRun) as two:
+        read_config(tmp_path / "a/b")
+    where = f"cdk8s.yaml: No such file or directory; run this in {tmp_path.resolve()}"
+    assert (str(one.value), str(two.value)) == (f"{where}, one level up", f"{where}, 2 levels up")

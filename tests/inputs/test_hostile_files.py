@@ -58,3 +58,20 @@ def test_owners_are_groups_of_people(owner: str) -> None:
     Tenant(cluster, "high", namespaces=["a"], owners=[owner], guarantee={h100(cluster): nodes(1)})
 
     assert [fault.field for fault in cluster.faults] == ["owners[0]"]
+
+
+def test_a_file_in_another_encoding_is_told_with_the_place(tmp_path: Path) -> None:
+    file = tmp_path / "low.yaml"
+    file.write_bytes("name: low\nowners: [Büro]\n".encode("latin-1"))
+
+    with pytest.raises(Faults) as raised:
+        read_yaml(file)
+
+    assert str(raised.value) == f"{file}:2:11: is not UTF-8: it has the byte 0xfc here; save the file as UTF-8"
+
+
+def test_plain_files_have_no_tags(tmp_path: Path) -> None:
+    file = tmp_path / "low.yaml"
+    file.write_text("%YAML 1.2\n---\na: &x {b: ! c}\nd: *x\ne: '!include'\nf: a !b\n")
+
+    assert read_yaml(file).data == {"a": {"b": "c"}, "d": {"b": "c"}, "e": "!include", "f": "a !b"}

@@ -126,7 +126,7 @@ def test_any_way_to_write_it(cluster: Cluster, tmp_path: Path, text: str) -> Non
         ("name: *a\n", "research.yaml:1:7: is not YAML: found undefined alias 'a'"),
         (
             b"name: \xff\n",
-            "research.yaml: is not YAML: 'utf-8' codec can't decode byte 0xff in position 6: invalid start byte",
+            "research.yaml:1:7: is not UTF-8: it has the byte 0xff here; save the file as UTF-8",
         ),
         (
             MINIMAL.replace("nodes: 1", "nodes: 1, nodes: 2"),

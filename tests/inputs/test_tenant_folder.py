@@ -69,13 +69,20 @@ def test_what_stands_beside_tenants_is_no_mistake(cluster: Cluster, tmp_path: Pa
 
 
 def test_folders_are_told_when_tenants_are_in_them(cluster: Cluster, tmp_path: Path) -> None:
-    for file in ("old/deep/low.YAML", "__pycache__/a.json", "tools/make.py", ".git/a.yaml"):
+    for file in ("old/deep/low.YAML", "__pycache__/a.json", "tools/make.py", ".git/a.yaml", "schemas/tenant.json"):
         (tmp_path / file).parent.mkdir(parents=True)
         (tmp_path / file).write_text(TENANT)
-    assert told(cluster, tmp_path) == (
-        [],
-        ["old: is a folder, and the tenant files in it are not read; move them one level up"],
-    )
+    sentence = "is a folder, and the tenant files in it are not read; move them one level up, or out of this folder"
+    assert told(cluster, tmp_path) == ([f"old: {sentence}"], [f"schemas: {sentence}"])
+
+
+def test_a_stack_that_goes_on_with_a_tenant_of_a_subfolder_adds_nothing(cluster: Cluster, tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old/low.yaml").write_text(TENANT)
+    tenants = load_tenants(cluster, tmp_path)
+    with pytest.raises(Faults) as raised:
+        tenants["low"]
+    assert list(raised.value.faults) == cluster.faults
 
 
 @pytest.mark.parametrize("broken", [False, True])

@@ -44,9 +44,7 @@ def read_config(folder: Path) -> AppConfig:
         text = path.read_text(encoding="utf-8")
         config, marks = yaml.safe_load(text), _marks(text)
     except OSError as error:
-        raise CannotRun(
-            f"{CONFIG}: {error.strerror or error}; run this in the root of a repository made by `trainshed init`"
-        ) from None
+        raise CannotRun(f"{CONFIG}: {error.strerror or error}; {_where_to_run(folder)}") from None
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise CannotRun(f"{CONFIG}: is not YAML: {' '.join(str(error).split())}") from None
     given = config if isinstance(config, Mapping) else {}
@@ -55,6 +53,11 @@ def read_config(folder: Path) -> AppConfig:
     if len(words) < 2 or not Path(words[0]).name.startswith("python"):
         told = f"is {app!r}" if app else "is missing"
         raise CannotRun(f'{CONFIG}: app {told}; write "python -m <package>" or "python <file>"')
+    if shell := next((word for word in words if _SHELL.search(word)), ""):
+        told = f"is {app!r}, and no shell runs it: {shell!r} would be one of its arguments"
+        raise CannotRun(f'{CONFIG}: app {told}; write "python -m <package>" or "python <file>" alone')
+    if words[1] != "-m" and words[1].startswith("-"):
+        raise CannotRun(f'{CONFIG}: app is {app!r}; write "python -m <package>" or "python <file>"')
     if wrong := _wrong_output(folder, given.get("output")):
         raise CannotRun(str(Fault(wrong, field="output", fix=_OUTPUT_FIX, place=marks.get("output", Place(CONFIG)))))
     output = Path(given.get("output") or "dist")
@@ -68,11 +71,20 @@ def read_config(folder: Path) -> AppConfig:
     return found
 
 
+def _where_to_run(folder: Path) -> str:
+    for levels, above in enumerate(folder.resolve().parents, 1):
+        if (above / CONFIG).is_file():
+            return f"run this in {above}, {'one level' if levels == 1 else f'{levels} levels'} up"
+    return "run this in the root of a repository made by `trainshed init`, or write one: `app: python stack.py`"
+
+
 def published_beside(outdir: Path) -> Path | None:
     """`dist` for `.cdk8s/dist`; None for any other output folder."""
     return outdir.parent.parent / outdir.name if outdir.parent.name == SCRATCH else None
 
 
+#: What only a shell understands.
+_SHELL = re.compile(r"[;&|<>`]|\$\(")
 _OUTPUT_FIX = f"name a folder of this repository, for example {SCRATCH}/dist"
 
 

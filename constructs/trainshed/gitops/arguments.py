@@ -53,13 +53,17 @@ class Signature:
             told = f"has {len(args)} arguments without a name, and takes {len(takes)}"
             broken.append(Broken("", told, "write name=value"))
         known = [name for name in self.parameters if name not in ("scope", "id")]
+        meant = set[str]()
         for name in given:
             if name not in self.parameters:
-                fix = nearest(name, known) or (f"it has {', '.join(known)}" if known else "leave it out")
+                near = nearest(name, known)
+                meant.add(near)
+                fix = near or (f"it has {', '.join(known)}" if known else "leave it out")
                 broken.append(Broken(name, "is not an argument", fix))
         named.update((name, value) for name, value in given.items() if name in self.parameters)
         for name, parameter in self.parameters.items():
-            if name not in named and parameter.default is inspect.Parameter.empty:
+            misspelt = f'did you mean "{name}"?' in meant  # is told already
+            if name not in named and parameter.default is inspect.Parameter.empty and not misspelt:
                 broken.append(Broken(name, "is missing", "add it"))
         return named, broken
 

@@ -54,6 +54,7 @@ class Cluster(Construct):
         self.paths: dict[str, Component] = {}
         self.applications: dict[str, Application] = {}
         self.granted: dict[str, Access] = {}
+        self.unsettled: set[str] = set()  # applications of whose access something is told already
         scope.add(self)
         if error := naming.dns1123_label_error(name):
             self.report(Fault(error, f"Cluster {shown(name)}", "name", place=self.place))
@@ -66,6 +67,7 @@ class Cluster(Construct):
         if not component.is_broken:
             told = f"is made twice, first at {earlier.place}"
             self.report(Fault(told, component.title, "", "rename one", component.place))
+        self.unsettled.add(component.id)
         return self.free_path(f"{path}~", component)
 
     def add(self, component: Component) -> None:
@@ -126,6 +128,8 @@ class Cluster(Construct):
         }
         if self.app.repository is not None:
             for name, items in made.items():
+                if name in self.unsettled:
+                    continue
                 self.faults.extend(access_faults(self.applications[name], items))
             # They are named after clusters and applications: of a bad name only its owner is told.
             objects = () if self.faults else argocd_objects(self, made, self.app.repository)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
@@ -91,6 +91,10 @@ class Component(Construct):
     def title(self) -> str:
         """How messages name this component: `Tenant "high"`."""
         return f"{type(self).__name__} {shown(self.id)}"
+
+    def instead(self, wanted: Sequence[str]) -> str:
+        """How this component gives what is `wanted` (names of classes), where it is not that itself."""
+        return ""
 
     def fault(self, message: str, *, field: str = "", fix: str = "", at: tuple[int | str, ...] = ()) -> None:
         """Reports a mistake where this component was written; the run then writes nothing. `at`: see `place_of`."""

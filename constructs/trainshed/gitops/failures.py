@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn
 
+from constructs import Construct
 from pydantic import ValidationError
 
 from trainshed.api.explain import faults_of
@@ -88,8 +89,34 @@ def faults_from_exception(error: BaseException) -> list[Fault]:
         found = list(_argument_faults(error, match, place))
         if found:
             return found
+    if isinstance(error, AttributeError) and (unmade := _unmade(error)):
+        return [unmade.at(place)]
     told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return [Fault(told, fix="TRAINSHED_TRACEBACK=1 shows the way there", place=place)]
+
+
+def _unmade(error: AttributeError) -> Fault | None:
+    """What is told where a construct is used whose own `__init__` never called that of its class."""
+    made = error.obj
+    if not isinstance(made, Construct) or hasattr(made, "__jsii_ref__") or _is_own(error.__traceback__):
+        return None
+    kind = type(made)
+    scope = "app" if any(base.__name__ == "Cluster" for base in kind.__mro__) else "scope"
+    code = getattr(kind.__init__, "__code__", None)
+    place = Place(code.co_filename, code.co_firstlineno) if code else None
+    fix = f'call super().__init__({scope}, "name") first'
+    return Fault("is used before it is made", kind.__name__, "", fix, place)
+
+
+def _is_own(trace: TracebackType | None) -> bool:
+    """Whether the error was raised by a line of the person's own code."""
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and _is_theirs(trace.tb_frame.f_code.co_filename)
+
+
+def _is_theirs(file: str) -> bool:
+    return not file.startswith(_HERE) and not any(part in file for part in _LIBRARIES)
 
 
 def _argument_faults(error: TypeError, match: re.Match[str], place: Place | None) -> Iterator[Fault]:
@@ -138,7 +165,7 @@ def _innermost_place(trace: TracebackType | None) -> Place | None:
     place = None
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if not file.startswith(_HERE) and not any(part in file for part in _LIBRARIES):
+        if _is_theirs(file):
             place = Place(file, trace.tb_lineno, _column(trace))
         trace = trace.tb_next
     return place

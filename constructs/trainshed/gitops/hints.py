@@ -212,7 +212,8 @@ def _refusal(value: Any, options: Sequence[Any]) -> tuple[str, str]:
 def _no_component(value: Any, kinds: Sequence[str], bares: Sequence[Any]) -> tuple[str, str]:
     names = " or ".join(kinds)
     if _is_component(value):
-        return f"is {told_of(value)}", f"pass a {names}"
+        had = value.instead([getattr(bare, "__name__", "") for bare in bares])
+        return f"is {told_of(value)}", f"write {had}" if had else f"pass a {names}"
     if example := _example(bares):
         wanted = " or ".join(phrase for bare in bares if (phrase := _phrase(bare)))
         return f"is {told_of(value)}, must be {wanted}", f"write for example {example}"

@@ -62,12 +62,12 @@ def load_tenants(cluster: Cluster, folder: str | Path) -> Tenants:
         tenants.no_folder = Faults([Fault(told, fix="make it, with a file for each tenant", place=calling_place())])
         cluster.faults.extend(tenants.no_folder.faults)
         return tenants
-    for path, name, fault, warning in entries(tenants.folder):
+    for path, name, fault, warning, names in entries(tenants.folder):
         if fault is not None:
             if warning:
                 cluster.warnings.append(fault)
             else:
-                tenants.faulty[name] = Faults([fault])
+                tenants.faulty.update(dict.fromkeys(names or (name,), Faults([fault])))
                 cluster.faults.append(fault)
             continue
         try:

@@ -20,12 +20,14 @@ _NAMES: Final = ("readme", "license", "owners", "codeowners", "thumbs.db", "desk
 
 
 class Entry(NamedTuple):
-    """Something in a tenants folder. `name` is the tenant that it seems to hold; without `fault` it is to be read."""
+    """Something in a tenants folder. `name` is the tenant that it seems to hold (a folder: `names`); without `fault` it
+    is to be read."""
 
     path: Path
     name: str
     fault: Fault | None = None
     warning: bool = False
+    names: tuple[str, ...] = ()
 
 
 def entries(folder: Path) -> Iterator[Entry]:
@@ -44,10 +46,13 @@ def _entry(path: Path) -> Entry | None:
         return Entry(path, path.stem)
     place = Place(str(path))
     if path.is_dir():
-        if name == "__pycache__" or not _holds_tenants(path):
+        files = () if name == "__pycache__" else _tenants_below(path)
+        if not files:
             return None
-        told = Fault("is a folder, and the tenant files in it are not read", fix="move them one level up", place=place)
-        return Entry(path, name, told, warning=True)
+        fix = "move them one level up, or out of this folder"
+        told = Fault("is a folder, and the tenant files in it are not read", fix=fix, place=place)
+        only_json = all(file.suffix.lower() == ".json" for file in files)  # may be a schema
+        return Entry(path, name, told, warning=only_json, names=tuple(file.stem for file in files))
     ending = path.suffix or name  # a file that is called ".yaml"
     if ending.lower() in _MEANT:
         stem = path.stem if path.suffix else "<tenant>"
@@ -65,5 +70,5 @@ def _entry(path: Path) -> Entry | None:
     return Entry(path, first, told, warning=True)
 
 
-def _holds_tenants(folder: Path) -> bool:
-    return any(name.lower().endswith(_MEANT) for _, _, files in os.walk(folder) for name in files)
+def _tenants_below(folder: Path) -> tuple[Path, ...]:
+    return tuple(Path(name) for _, _, files in os.walk(folder) for name in files if name.lower().endswith(_MEANT))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+import yaml
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.constructor import DuplicateKeyError
@@ -13,6 +15,9 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from trainshed.faults import Fault, Faults, Place
 from trainshed.fleet.reading import read
+
+#: What `!!` stands for.
+_CORE: Final = "tag:yaml.org,2002:"
 
 
 @dataclass(frozen=True)
@@ -46,18 +51,37 @@ def read_yaml(path: Path) -> YamlFile:
     _refuse_bombs(file)
     parser = YAML(typ="rt")
     try:
-        root = parser.load(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
+        root = parser.load(text)
     except DuplicateKeyError as error:
         mark = error.problem_mark
         place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
         raise Faults([Fault("this key is written twice", fix="keep one of them", place=place)]) from None
     except MarkedYAMLError as error:
         raise Faults([_syntax_fault(file, error)]) from None
-    except (YAMLError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        told = f"is not UTF-8: it has the byte 0x{error.object[error.start]:02x} here"
+        before = error.object[: error.start]
+        line = before.count(b"\n") + 1
+        column = len(before.rpartition(b"\n")[2].decode("utf-8", "replace")) + 1
+        raise Faults([Fault(told, fix="save the file as UTF-8", place=Place(file, line, column))]) from None
+    except YAMLError as error:
         raise Faults([Fault(f"is not YAML: {' '.join(str(error).split())}", place=Place(file))]) from None
     except OSError as error:
         raise Faults([Fault(f"cannot be read: {error.strerror or error}", place=Place(file))]) from None
+    if tags := list(_tag_faults(file, text)):
+        raise Faults(tags)
     return YamlFile(file, _plain(root), root)
+
+
+def _tag_faults(file: str, text: str) -> Iterator[Fault]:
+    """A tag says that something else is to be put here; nothing does."""
+    for event in yaml.parse(text, yaml.CSafeLoader):
+        tag, mark = getattr(event, "tag", None), event.start_mark
+        if tag and tag != "!" and mark:
+            shown = f"!!{tag.removeprefix(_CORE)}" if tag.startswith(_CORE) else tag
+            place = Place(file, mark.line + 1, mark.column + 1)
+            yield Fault(f"tag {shown} is not understood", fix="write the value itself", place=place)
 
 
 def _refuse_bombs(file: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from string import Template
 
 from trainshed import __version__, naming
+from trainshed.addresses import repository_error
 from trainshed.inputs.schema import schema_text
 from trainshed.scaffold.names import class_name, module_name
 
@@ -44,8 +45,8 @@ def write_scaffold(folder: Path, *, cluster: str, repository: str) -> list[str]:
     """
     if wrong := naming.dns1123_label_error(cluster):
         raise CannotInit(f"--cluster: {wrong}")
-    if not repository or not repository.isprintable() or " " in repository:
-        raise CannotInit(f"--repository: {repository!r} is not a Git address; write it as for git clone")
+    if wrong := repository_error(repository):
+        raise CannotInit(f"--repository: {wrong}")
     try:
         taken = sorted({path.name for path in folder.iterdir()} - _WELCOME) if folder.exists() else []
     except OSError as error:

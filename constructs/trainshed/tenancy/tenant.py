@@ -87,11 +87,17 @@ class Tenant(Claimant):
         """The tenant's LocalQueue in one of its namespaces, for a run to be submitted to."""
         if self.is_broken:
             return QueueRef(self.id, self.id, self, self.id)
-        if namespace not in self.namespaces:
+        if namespace not in self.namespaces and self.id not in self.cluster.unsettled:
             hint = nearest(namespace, self.namespaces) or f"its namespaces are {', '.join(self.namespaces)}"
             self.fault(f'has no namespace "{namespace}"', field="queue", fix=hint)
         local_queue = (self.spec and self.spec.local_queue) or self.id
         return QueueRef(local_queue, namespace, self, self.id, self.spec.priority if self.spec else None)
+
+    def instead(self, wanted: Sequence[str]) -> str:
+        """A tenant's queue is asked for by its namespace."""
+        namespace = self.namespaces[0] if self.namespaces else "namespace"
+        name = self.id if self.id.isidentifier() else "tenant"
+        return f'{name}.queue("{namespace}")' if "QueueRef" in wanted else ""
 
     def home(self) -> str:
         """Tenancy objects stand in `platform`: whoever may write them decides on quota."""
@@ -143,6 +149,7 @@ class Tenant(Claimant):
                 continue
             told = f'"{namespace}" belongs to {owner.title} ({owner.place}) already'
             self.fault(told, field=f"namespaces[{index}]", fix="choose another", at=("namespaces", index))
+            self.cluster.unsettled.add(self.id)
         return own
 
     def _by_name(self, shares: Mapping[NodePool, Any]) -> dict[str, Any]:
