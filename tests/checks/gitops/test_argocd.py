@@ -267,6 +267,12 @@ class TestDrift:
     def test_quotas_that_do_not(self, quota: object) -> None:
         assert "argocd-quantity-not-canonical" not in codes(self.cluster_queue(quota))
 
+    def test_an_amount_beyond_the_maximum_is_not_to_be_written_as_the_maximum(self) -> None:
+        found = findings(self.cluster_queue("16Ei"))
+        (drift,) = [item for item in found if item.code == "argocd-quantity-not-canonical"]
+        assert "beyond the maximum" in drift.message
+        assert "9223372036854775807" not in drift.fix
+
     @pytest.mark.parametrize("kind", ["JobSet", "TrainJob", "LeaderWorkerSet"])
     def test_pod_templates_of_custom_resources_under_argocd(self, kind: str) -> None:
         spec = pod(box={"resources": {"limits": {"memory": "2048Mi"}}})
