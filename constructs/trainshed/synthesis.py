@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,10 @@ from trainshed.gitops.tree import Changes, compare_tree, write_tree
 if TYPE_CHECKING:
     from trainshed.checks.engine import Report
     from trainshed.checks.options import Options
+
+
+#: The Application of a cluster that is applied by hand.
+_ROOT = re.compile(r"([^/]+)/argocd/Application\.argocd\.(\1-argocd)\.yaml")
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,10 @@ class Synthesis:
                 raise Told(1) from None
             except Faults as found:
                 tell(found.faults)
+            except KeyboardInterrupt:
+                name = config.dist.relative_to(self._folder).as_posix()
+                print(f"interrupted; {name}/ is as it was", file=sys.stderr)
+                raise SystemExit(130) from None
 
     def _options(self) -> Options | None:
         if not self._check:
@@ -87,7 +96,20 @@ class Synthesis:
             return Made(name, changes, told, errors or bool(changes))
         if errors:
             return Made(name, None, f"{told}{name}/ is as it was\n", True)
-        return Made(name, write_tree(dist, texts_of(files)), told, False)
+        changes = write_tree(dist, texts_of(files))
+        return Made(name, changes, told + _left_alone(changes, name), False)
+
+
+def _left_alone(changes: Changes, name: str) -> str:
+    """Applications that were applied by hand and that nothing deletes when their file goes."""
+    told = ""
+    made = [f"{name}/{path}" for path in changes.added if _ROOT.fullmatch(path)]
+    fix = f"apply the new one ({', '.join(made)}), then delete the old" if made else "delete it if that was meant"
+    for path in changes.removed:
+        if found := _ROOT.fullmatch(path):
+            gone = f"{name}/{found[1]}/argocd/, which is gone"
+            told += f'warning: {name}/{path}: the live Application "{found[2]}" still points at {gone}; {fix}\n'
+    return told
 
 
 def _load_check() -> None:

@@ -230,9 +230,27 @@ def test_an_interrupt_leaves_dist_as_it_was(repository: Repository) -> None:
         time.sleep(0.1)
     os.killpg(process.pid, signal.SIGINT)
     _, told = process.communicate(timeout=30)
-    assert process.returncode != 0
-    assert "Traceback" not in told
+    assert process.returncode == 130
+    assert told == "interrupted; dist/ is as it was\n"
     assert repository.state() == before
+
+
+def test_an_application_that_was_applied_by_hand_and_is_no_longer_rendered_is_told(tmp_path: Path) -> None:
+    url = 'App(repository=Repository(url="https://git.example.com/a.git"))'
+    with_argo_cd = MAIN.replace("App()", url).replace("import App", "import App, Repository")
+    repository = Repository(tmp_path, {**SMALL, "stacks/__main__.py": with_argo_cd})
+    assert repository.trainshed("synth").stderr == ""
+    old = "dist/lab/argocd/Application.argocd.lab-argocd.yaml"
+    gone = f'warning: {old}: the live Application "lab-argocd" still points at dist/lab/argocd/, which is gone; '
+
+    repository.write({"stacks/lab.py": stack(TENANT).replace('(app, "lab")', '(app, "eu")')})
+    renamed = repository.trainshed("synth")
+    new = old.replace("lab", "eu")
+    assert (renamed.returncode, renamed.stderr) == (0, f"{gone}apply the new one ({new}), then delete the old\n")
+
+    repository.write({"stacks/__main__.py": MAIN})
+    left = repository.trainshed("synth")
+    assert (left.returncode, left.stderr) == (0, gone.replace("lab", "eu") + "delete it if that was meant\n")
 
 
 def test_a_traceback_for_those_who_ask(repository: Repository) -> None:
