@@ -112,7 +112,8 @@ def check(paths: tuple[str, ...], **options: Any) -> None:
 @main.command()
 @click.argument("code", required=False)
 def explain(code: str | None) -> None:
-    """Explain a CODE of a finding: what, why and how to mend it. Without CODE, list all."""
+    """Explain a CODE of a finding: what, why and how to mend it. Without CODE, list all; with the first words
+    of codes, such as kueue, those."""
     from trainshed.checks.command import run_explain
     from trainshed.checks.options import CannotCheck
 

@@ -181,7 +181,8 @@ class JobSetSpec(Model):
         if chosen is None:
             yield from self._known("coordinator.replicatedJob", self.coordinator.replicated_job)
         elif not 0 <= (index := self.coordinator.job_index or 0) < chosen.count:
-            yield Broken("coordinator.jobIndex", f'is {index}, and "{chosen.name}" has {chosen.count} replicas')
+            has = f"{chosen.count} replica{'' if chosen.count == 1 else 's'}"
+            yield Broken("coordinator.jobIndex", f'is {index}, and "{chosen.name}" has {has}')
         if chosen and chosen.template.spec and chosen.template.spec.completion_mode == "NonIndexed":
             yield Broken(
                 "coordinator.replicatedJob", f'"{chosen.name}" is not Indexed', 'write completionMode: "Indexed"'

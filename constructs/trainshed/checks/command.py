@@ -13,6 +13,7 @@ from typing import Final
 from trainshed.checks.config import known_codes, parse_target, read_config
 from trainshed.checks.engine import Report, check
 from trainshed.checks.options import CannotCheck, Options
+from trainshed.checks.page import Page
 from trainshed.fleet.finding import Severity
 
 OUTPUTS: Final = ("text", "json", "github", "sarif", "junit")
@@ -68,19 +69,24 @@ def render(report: Report, output: str, *, colour: bool = False) -> str:
 
 
 def run_explain(code: str | None) -> str:
-    """The page of a code; without one, all codes by family. Raises CannotCheck for an unknown code."""
+    """The page of a code; the codes that begin with these words, or all, by family. Raises CannotCheck for no code."""
     from trainshed.checks.pages import pages
     from trainshed.faults import nearest
 
     known = pages()
-    if code is None:
-        lines = []
-        for family, group in groupby(known.values(), key=lambda page: page.family):
-            lines += [f"{family}", *(f"  {page.code:<44} {page.severity:<8} {page.summary}" for page in group), ""]
-        return "\n".join(lines)
     if code not in known:
+        chosen = [page for page in known.values() if code is None or page.code.startswith(f"{code.rstrip('-')}-")]
+        if code is None or (code and chosen):
+            return _list(chosen)
         raise CannotCheck(f'"{code}" is no code; {nearest(code, known) or "`trainshed explain` lists them"}')
     return known[code].markdown(level=1)
+
+
+def _list(pages: Sequence[Page]) -> str:
+    lines = []
+    for family, group in groupby(pages, key=lambda page: page.family):
+        lines += [f"{family}", *(f"  {page.code:<44} {page.severity:<8} {page.summary}" for page in group), ""]
+    return "\n".join(lines)
 
 
 class _Progress:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from trainshed.checks.argocd import is_live
 from trainshed.checks.kueue_common import managed_workloads, queue_path
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import dig, mapping, mappings, text, whole
@@ -314,7 +315,7 @@ def suspend_in_git(fleet: Fleet) -> Iterator[Issue]:
     """
     argocd = fleet.has_kind("argoproj.io", "Application") or fleet.has_kind("argoproj.io", "ApplicationSet")
     for workload in managed_workloads(fleet):
-        if not workload.queue_name:
+        if not workload.queue_name or is_live(workload.document):
             continue
         inside = "jobTemplate" if workload.kind == "CronJob" else ""
         start = ("spec", inside, "spec") if inside else ("spec",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -47,6 +48,12 @@ _CODES: Final = {
 }
 #: Codes whose findings point to the value: the key is right.
 _AT_VALUE: Final = frozenset({"schema-bounds", "schema-enum", "schema-format", "schema-quantity", "schema-type"})
+_VERBS: Final = (
+    "are|asks|becomes|begins|belongs|can|cannot|contains|did|differs|divides|does|ends|exceeds|goes|had|has|holds|is|leads|makes"
+    "|matches|may|must|names(?! with)|needs|puts|says|stands|starts|takes|wait|waits|wants|was|were|works"
+)
+#: How a message begins that goes on from its field's name: "is …", "5 is …". Others are sentences of their own.
+_CONTINUES: Final = re.compile(rf"""(?:(?:"[^"]*"|-?\d[\w.%-]*|true|false|null|\[[^\]]*\]) )?(?:{_VERBS})\b""")
 #: Fields that v1beta1 does not have yet, by kind.
 _NEW_IN_V1BETA2: Final = {
     "ClusterQueue": ("cohortName", "concurrentAdmissionPolicy"),
@@ -128,10 +135,11 @@ def _finding(document: Document, mistake: Mistake) -> Finding:
     message, fix = removed(mistake) or _as_spelled(document, mistake)
     written = document.written_path(mistake.path) if isinstance(document, Converted) else mistake.path
     field = written[-1] if written else ""
-    subject = f"{field} " if isinstance(field, str) and field and not message.startswith(field) else ""
+    if isinstance(field, str) and field and not message.startswith(field):
+        message = f"{field}{' ' if _CONTINUES.match(message) else ': '}{message}"
     code = code_of(mistake.kind)
     at_value = code in _AT_VALUE and document.raw(mistake.path) is not None
-    return document.finding(code, "error", f"{subject}{message}", fix, mistake.path, value=at_value)
+    return document.finding(code, "error", message, fix, mistake.path, value=at_value)
 
 
 def _as_spelled(document: Document, mistake: Mistake) -> tuple[str, str]:

@@ -95,22 +95,33 @@ def _cluster_queue(spec: Spec) -> Moves:
     if "cohort" in spec and "cohortName" not in spec:
         spec["cohortName"] = spec.pop("cohort")
         moves.append((("spec", "cohortName"), ("spec", "cohort")))
-    if "admissionChecks" in spec and "admissionChecksStrategy" not in spec:
-        names = items(spec, "admissionChecks")
-        del spec["admissionChecks"]
-        if names:
-            new: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
-            spec["admissionChecksStrategy"] = {"admissionChecks": [{"name": name} for name in names]}
-            moves.append((("spec", "admissionChecksStrategy"), ("spec", "admissionChecks")))
-            for index in range(len(names)):
-                old: Path = ("spec", "admissionChecks", index)
-                moves += [((*new, index), old), ((*new, index, "name"), old)]
+    if "admissionChecks" in spec:
+        moves += _admission_checks(spec)
     fungibility = mapping(spec, "flavorFungibility")
     if fungibility:
         words = {"whenCanBorrow": "Borrow", "whenCanPreempt": "Preempt"}
         spec["flavorFungibility"] = {
             key: "MayStopSearch" if value == words.get(key) else value for key, value in fungibility.items()
         }
+    return moves
+
+
+def _admission_checks(spec: Spec) -> Moves:
+    """The names of the short list go to the end of the strategy's, where they do not stand in it already."""
+    names = items(spec, "admissionChecks")
+    del spec["admissionChecks"]
+    written = items(spec, "admissionChecksStrategy", "admissionChecks")
+    known = [one.get("name") for one in written if isinstance(one, dict)]
+    added = [(index, name) for index, name in enumerate(names) if name not in known]
+    if not added:
+        return []
+    strategy = mapping(spec, "admissionChecksStrategy")
+    spec["admissionChecksStrategy"] = {**strategy, "admissionChecks": [*written, *({"name": one} for _, one in added)]}
+    new: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
+    moves: Moves = [] if written else [(("spec", "admissionChecksStrategy"), ("spec", "admissionChecks"))]
+    for at, (index, _) in enumerate(added, len(written)):
+        old: Path = ("spec", "admissionChecks", index)
+        moves += [((*new, at), old), ((*new, at, "name"), old)]
     return moves
 
 

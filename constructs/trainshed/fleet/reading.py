@@ -79,6 +79,7 @@ def read(
             kept[source.file] = source
             reader.read(source)
     reader.counts.chart_templates = sources.chart_templates
+    reader.counts.files += sources.binary_files
     reader.objects.mark_patches()
     findings = sorted(sources.findings + reader.findings + reader.objects.findings)
     return Reading(reader.objects, findings, reader.counts, kept)

@@ -47,6 +47,7 @@ class Sources:
     def __init__(self, paths: Sequence[str], stdin: BinaryIO | None, max_bytes: int) -> None:
         self.findings: list[Finding] = []
         self.chart_templates = 0
+        self.binary_files = 0
         self._paths = paths
         self._stdin = stdin
         self._max_bytes = max_bytes
@@ -159,7 +160,9 @@ class Sources:
         if data is None:
             return
         text = self._decode(entry.file, data)
-        if text is not None:
+        if text is None:
+            self.binary_files += 1
+        else:
             yield Source(entry.file, text, entry.root, entry.explicit)
 
     def _decode(self, file: str, data: bytes) -> str | None:

@@ -118,6 +118,13 @@ def test_explain_prints_a_page() -> None:
     assert "cohortName" in page.output
 
 
+def test_explain_lists_the_codes_that_begin_with_the_words_given() -> None:
+    listed = trainshed("explain", "kueue").stdout
+    assert "kueue-deprecated-version" in listed
+    assert "schema-rule" not in listed
+    assert trainshed("explain", "kue").exit_code == 2
+
+
 def test_explain_lists_all_codes_and_names_the_nearest() -> None:
     listed = trainshed("explain")
     assert listed.exit_code == 0

@@ -61,6 +61,13 @@ def test_broken_files_are_told_instead() -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_binary_file_is_a_file_that_was_read_and_an_error() -> None:
+    Path("a.bin").write_bytes(b"\0\1\2" * 9)
+    report = check(["a.bin"], Options())
+    assert (report.counts.files, report.exit_code) == (1, 1)
+
+
+@pytest.mark.usefixtures("folder")
 def test_an_empty_folder_beside_a_full_one_is_a_warning() -> None:
     report = check(["full", "empty"], Options())
     assert told(report) == ["warning there is no Kubernetes object in empty: nothing of it was judged"]

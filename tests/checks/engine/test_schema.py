@@ -253,3 +253,42 @@ def test_templates_and_encrypted_objects_are_not_judged(tmp_path: Path) -> None:
     report = checked(tmp_path, text)
     assert told(report) == []
     assert report.counts.unjudged == 2
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (
+            "{schedule: '@daily', timeZone: Europe/Berln, jobTemplate: {spec: TEMPLATE}}",
+            "timeZone: there is no time zone",
+        ),
+        ("{schedule: '0 0 3 * * *', jobTemplate: {spec: TEMPLATE}}", 'schedule "0 0 3 * * *" has 6 fields'),
+    ],
+)
+def test_a_sentence_of_its_own_is_kept_apart_from_the_name_of_its_field(
+    spec: str, message: str, tmp_path: Path
+) -> None:
+    template = "{template: {spec: {restartPolicy: Never, containers: [{name: a, image: i}]}}}"
+    text = f"apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: x}}\nspec: {spec.replace('TEMPLATE', template)}\n"
+    (finding,) = of_code(checked(tmp_path, text), "schema-rule")
+    assert finding.message.startswith(message)
+
+
+def test_both_lists_of_admission_checks_of_v1beta1_are_read_as_one(tmp_path: Path) -> None:
+    report = checked(
+        tmp_path,
+        """
+        apiVersion: kueue.x-k8s.io/v1beta1
+        kind: ClusterQueue
+        metadata: {name: a}
+        spec:
+          namespaceSelector: {}
+          admissionChecks: [b, c]
+          admissionChecksStrategy: {admissionChecks: [{name: b}]}
+        """,
+    )
+    assert of_code(report, "schema-unknown-field") == []
+    (document,) = report.documents
+    assert document.manifest["spec"]["admissionChecksStrategy"] == {"admissionChecks": [{"name": "b"}, {"name": "c"}]}
+    path = ("spec", "admissionChecksStrategy", "admissionChecks", 1, "name")
+    assert document.place(path).line == 7

@@ -94,7 +94,7 @@ def _summary(report: Report) -> Iterator[Line]:
     if counts.unjudged:
         rest.append(f"{counts.unjudged} not judged (templates, patches, encrypted)")
     if counts.not_kubernetes:
-        rest.append(f"{_count(counts.not_kubernetes, 'document')} that are no Kubernetes objects")
+        rest.append(f"{_count(counts.not_kubernetes, 'document')} of other kinds than Kubernetes objects")
     if counts.allowed:
         rest.append(f"{_count(counts.allowed, 'finding')} allowed by annotation")
     for one in rest:
