@@ -108,9 +108,9 @@ def test_good_resources_pass(tmp_path: Path, thing: Options, spec: str) -> None:
         ("{size: 1, parts: [{name: a}, {name: a}]}",
          'schema-duplicate-item spec.parts[1]: two items have name "a"'),
         ("{size: 1, labels: {k: toolong}}", "schema-bounds spec.labels.k: k has 7 characters, 5 are allowed"),
-        ("{size: 1, mode: Fast}", "schema-rule spec: spec Fast needs size 2"),
-        ("{size: 1, namespace: x}", "schema-rule spec: spec not x"),
-        ("{size: 1, amount: '10'}", "schema-rule spec: spec below 10"),
+        ("{size: 1, mode: Fast}", "schema-rule spec: spec: Fast needs size 2"),
+        ("{size: 1, namespace: x}", "schema-rule spec: spec: not x"),
+        ("{size: 1, amount: '10'}", "schema-rule spec: spec: below 10"),
     ],
 )  # fmt: skip
 def test_bad_resources_are_told(tmp_path: Path, thing: Options, spec: str, finding: str) -> None:
@@ -122,7 +122,7 @@ def test_transition_rules_compare_with_the_baseline(tmp_path: Path, thing: Optio
     before.write_text("apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\nspec: {size: 1, queue: q}\n")
     assert things(tmp_path, "{size: 2, queue: q}", thing, baseline=str(before)) == []
     assert things(tmp_path, "{size: 1, queue: r}", thing, baseline=str(before)) == [
-        "schema-rule spec.queue: queue stays"
+        "schema-rule spec.queue: queue: stays"
     ]
     assert things(tmp_path, "{size: 1, queue: r}", thing) == []
 
