@@ -152,6 +152,7 @@ def ddp(options: argparse.Namespace) -> None:
     if dist.get_rank() == 0:
         torch.save(model.state_dict(), options.data / "ddp.pt")
     dist.destroy_process_group()
+    os._exit(0)  # the end of DDP's reducer joins gloo's threads with the interpreter locked, and now and then for ever
 
 
 def main() -> None:

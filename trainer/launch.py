@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from trainer import exits, outcome, topology
 from trainer.exits import Stop
 from trainer.outcome import Outcome
+from trainer.startup import uncollected
 
 if TYPE_CHECKING:
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
@@ -80,12 +81,13 @@ def _launch(arguments: list[str], folder: Path) -> Outcome:
     shutdown = shutdown_seconds()
     os.environ["TORCH_ELASTIC_SHUTDOWN_TIMEOUT"] = str(shutdown)
     os.environ[SHUTDOWN_VARIABLE] = str(shutdown)
-    from torch.distributed.elastic.multiprocessing.api import SignalException
-    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
-    from torch.distributed.launcher.api import elastic_launch
-    from torch.distributed.run import config_from_args
+    with uncollected():
+        from torch.distributed.elastic.multiprocessing.api import SignalException
+        from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+        from torch.distributed.launcher.api import elastic_launch
+        from torch.distributed.run import config_from_args
 
-    from trainer import rendezvous
+        from trainer import rendezvous
 
     _heed_signals()
     options = _parse(arguments)

@@ -18,10 +18,12 @@ from trainer.config import Config
 from trainer.exits import Stop
 from trainer.outcome import Outcome
 from trainer.preempt import PreemptedNow, Preemption
+from trainer.startup import uncollected
 
 if TYPE_CHECKING:
     from trainer.loop import Loop
-    from trainer.metrics import Journal
+    from trainer.metrics import Goodput, Journal
+    from trainer.watch import Watch
 
 
 class Parser(argparse.ArgumentParser):
@@ -77,11 +79,26 @@ class Rank:
 
     def train(self, config: Config) -> Outcome:
         """The run itself. Raises `Stop` for every way to end but success and preemption."""
+        with uncollected():
+            loop, goodput, watch = self._set_up(config)
+        from trainer.loop import Preempted
+
+        try:
+            loop.run()
+        except Preempted as preempted:
+            return self._save_for_preemption(preempted.rng)
+        finally:
+            watch.stop()
+            loop.batches.close()
+        loop.journal.say("end", step=loop.progress.step, phases=goodput.snapshot())
+        return Outcome(exits.FINISHED, "all steps are done and saved")
+
+    def _set_up(self, config: Config) -> tuple[Loop, Goodput, Watch]:
+        """All that comes before the first step."""
         import torch
 
         from trainer.build import build, set_up_process
         from trainer.comm import Comm
-        from trainer.loop import Preempted
         from trainer.metrics import Goodput, Journal
         from trainer.watch import Watch
 
@@ -100,15 +117,7 @@ class Rank:
             )
             watch = Watch(config.log.hang_seconds, folder / "dumps", self.world.rank, self._on_hang)
             self.loop = build(config, comm, self.journal, goodput, self.preemption, watch)
-        try:
-            self.loop.run()
-        except Preempted as preempted:
-            return self._save_for_preemption(preempted.rng)
-        finally:
-            watch.stop()
-            self.loop.batches.close()
-        self.journal.say("end", step=self.loop.progress.step, phases=goodput.snapshot())
-        return Outcome(exits.FINISHED, "all steps are done and saved")
+        return self.loop, goodput, watch
 
     def _save_for_preemption(self, state: dict[str, object]) -> Outcome:
         loop = self.loop
