@@ -68,14 +68,14 @@ def test_bytecode_does_not_hide_a_change(repository: Repository) -> None:
     python = "import py_compile; py_compile.compile('stacks/lab.py')"
     assert repository.run(sys.executable, "-c", python).returncode == 0
     cache = next((repository.folder / "stacks/__pycache__").glob("lab.*"))
-    before, content = file.stat(), cache.read_bytes()
+    before, caches = file.stat(), {path: path.read_bytes() for path in cache.parent.iterdir()}
     file.write_text(stack(COHORT.replace("a-cohort", "b-cohort")))
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     ran = repository.trainshed("synth", "--verify")
     repository.write({"stacks/lab.py": stack(COHORT)})
     assert ran.returncode == 1
     assert "dist/lab/platform/Cohort.b-cohort.yaml" in ran.stdout
-    assert [path.read_bytes() for path in cache.parent.iterdir()] == [content]
+    assert {path: path.read_bytes() for path in cache.parent.iterdir()} == caches
     cache.unlink()
 
 

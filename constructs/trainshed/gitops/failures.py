@@ -14,7 +14,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn
 
-from constructs import Construct
 from pydantic import ValidationError
 
 from trainshed.api.explain import faults_of
@@ -98,6 +97,8 @@ def faults_from_exception(error: BaseException) -> list[Fault]:
 def _unmade(error: AttributeError) -> Fault | None:
     """What is told where a construct is used whose own `__init__` never called that of its class."""
     made = error.obj
+    from constructs import Construct  # with it comes Node, which the process that judges and writes does not need
+
     if not isinstance(made, Construct) or hasattr(made, "__jsii_ref__") or _is_own(error.__traceback__):
         return None
     kind = type(made)
