@@ -266,4 +266,5 @@ def test_sigterm_during_compilation_does_not_wait_for_it(two: Any, events: Any, 
     run.process.send_signal(signal.SIGTERM)
     code, output = run.end()
     assert code == exits.PREEMPTED_UNSAVED, output
-    assert time.monotonic() - begin < 5
+    assert not events(kind="step"), "the compilation was waited for"
+    assert time.monotonic() - begin < 20
