@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import signal
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -31,3 +34,16 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"upstream CRDs and samples are not beside the repository ({folder}); set TRAINSHED_SHARED")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def the_process_stays_as_it_was() -> Iterator[None]:
+    """Tests share a process in an order that differs from run to run: what one leaves behind, another falls over."""
+    before = _state()
+    yield
+    assert _state() == before, "this test, or what it called, left the process changed"
+
+
+def _state() -> dict[str, object]:
+    handlers = {sign.name: signal.getsignal(sign) for sign in (signal.SIGINT, signal.SIGTERM)}
+    return {"collector": gc.isenabled(), "frozen": gc.get_freeze_count() > 0, "folder": Path.cwd(), **handlers}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from trainshed import __version__
+from trainshed.collector import collector_paused
 from trainshed.faults import printable
 
 if TYPE_CHECKING:
@@ -98,14 +98,14 @@ def check(paths: tuple[str, ...], **options: Any) -> None:
     Says what will be refused, hang, wait for ever, drift or be lost, with the place and the fix.
     """
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for them reads every installed package
-    gc.disable()  # one report, then the end: walking through 300 models while they are made costs a tenth of the start
-    from trainshed.checks.command import run_check
-    from trainshed.checks.options import CannotCheck
+    with collector_paused():  # one report, then the end: walking through 300 models costs a tenth of the start
+        from trainshed.checks.command import run_check
+        from trainshed.checks.options import CannotCheck
 
-    try:
-        code = run_check(paths, **options)
-    except CannotCheck as error:
-        _stop(str(error))
+        try:
+            code = run_check(paths, **options)
+        except CannotCheck as error:
+            _stop(str(error))
     sys.exit(code)
 
 

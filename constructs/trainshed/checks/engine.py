@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
@@ -23,6 +21,7 @@ from trainshed.checks.pages import fixed_codes
 from trainshed.checks.rule import RULES, Rule
 from trainshed.checks.schema import SchemaPass
 from trainshed.checks.schema_crds import CustomKinds
+from trainshed.collector import collector_paused
 from trainshed.faults import Place
 from trainshed.fleet.document import Document, Identity
 from trainshed.fleet.finding import Finding
@@ -63,7 +62,7 @@ def check(
     Never raises on what the input contains. Raises CannotCheck when the options or the baseline cannot be used.
     """
     custom = _ready(options)
-    with _collector_off():
+    with collector_paused():  # a fleet lives until its report is made
         reading = read(paths, stdin, on_source=on_source)
         before = read_baseline(baseline, paths, reading.documents) if baseline is not None else None
         return _Run(paths, options, reading, custom, before).report()
@@ -73,7 +72,7 @@ def check_rendered(items: Iterable[tuple[Source, dict[str, Any]]], options: Opti
     """As `check`, of what our own writer has rendered and nobody has written to a disk yet. Nothing is no fault."""
     options = replace(options, ignore=(*options.ignore, NOTHING))
     custom = _ready(options)
-    with _collector_off():
+    with collector_paused():  # a fleet lives until its report is made
         return _Run(("",), options, read_rendered(items), custom, None).report()
 
 
@@ -83,18 +82,6 @@ def _ready(options: Options) -> CustomKinds:
     if options.target.kubernetes not in (releases := schema_core.releases()):
         raise CannotCheck(f"there are no schemas of Kubernetes {options.target.kubernetes}, only {', '.join(releases)}")
     return custom
-
-
-@contextmanager
-def _collector_off() -> Iterator[None]:
-    """A fleet lives until its report is made: the collector would only walk through it, again and again."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _definitions(paths: Sequence[str]) -> list[Document]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any, BinaryIO, Final
 
 import yaml
 
+from trainshed.collector import collector_paused
 from trainshed.faults import Place
 from trainshed.fleet.chunks import chunks
 from trainshed.fleet.document import Document
@@ -72,7 +71,7 @@ def read(
     sources = Sources(paths, stdin, max_bytes)
     reader = _Reader(limits)
     kept: dict[str, Source] = {}
-    with _collector_paused():
+    with collector_paused():  # node graphs hold no cycles; walking them makes large files four times as slow
         for source in sources:
             if on_source is not None:
                 on_source(source.file)
@@ -89,24 +88,12 @@ def read_rendered(items: Iterable[tuple[Source, dict[str, Any]]]) -> Reading:
     """As `read`, of texts whose one object is known already: our own writer's, which is certain to read back equal."""
     reader = _Reader(Limits())
     kept: dict[str, Source] = {}
-    with _collector_paused():
+    with collector_paused():  # node graphs hold no cycles; walking them makes large files four times as slow
         for source, manifest in items:
             kept[source.file] = source
             reader.take(source, manifest)
     reader.objects.mark_patches()
     return Reading(reader.objects, sorted(reader.findings + reader.objects.findings), reader.counts, kept)
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Node graphs hold no cycles, and walking them again and again makes large files four times as slow."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class _Reader:

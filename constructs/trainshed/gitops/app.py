@@ -7,10 +7,8 @@ everything first and then hands one complete set of files to `publish()`.
 
 from __future__ import annotations
 
-import gc
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, get_type_hints
@@ -20,6 +18,7 @@ import jsii
 
 from trainshed.addresses import folder_error, repository_error, revision_error
 from trainshed.api.types import shaped
+from trainshed.collector import collector_paused
 from trainshed.faults import Fault, Faults
 from trainshed.gitops.application import Rendered
 from trainshed.gitops.arguments import faults_in, refused
@@ -53,18 +52,6 @@ class Repository:
             for found in misfits(getattr(self, name), hint, name)
         ]:
             raise Faults(faults_in(broken, "Repository"))
-
-
-@contextmanager
-def _collector_off() -> Iterator[None]:
-    """What a synth makes lives until it is written: the collector would only go through it, again and again."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class App(cdk8s.App):
@@ -108,7 +95,7 @@ class App(cdk8s.App):
         """Path below `dist/` → text, for all clusters. Raises Faults with every mistake of all of them."""
         return texts_of(self.rendered())
 
-    @_collector_off()
+    @collector_paused()  # what a synth makes lives until it is written
     def rendered(self) -> dict[str, File]:
         """As `files()`, each with its manifest and the place in the stacks where that was made."""
         faults = list(self.faults)
