@@ -20,7 +20,7 @@ from trainshed.checks.options import CannotCheck, Options
 from trainshed.checks.pages import fixed_codes
 from trainshed.checks.rule import RULES, Rule
 from trainshed.checks.schema import SchemaPass
-from trainshed.checks.schema_crds import CustomKinds
+from trainshed.checks.schema_crds import CustomKinds, InputKinds
 from trainshed.collector import collector_paused
 from trainshed.faults import Place
 from trainshed.fleet.document import Document, Identity
@@ -78,7 +78,7 @@ def check_rendered(items: Iterable[tuple[Source, dict[str, Any]]], options: Opti
 
 def _ready(options: Options) -> CustomKinds:
     all_rules.load()
-    custom = CustomKinds(_definitions(options.crds))
+    custom = CustomKinds(_definitions(options.crds), options.target.kubernetes)
     if options.target.kubernetes not in (releases := schema_core.releases()):
         raise CannotCheck(f"there are no schemas of Kubernetes {options.target.kubernetes}, only {', '.join(releases)}")
     return custom
@@ -104,7 +104,9 @@ class _Run:
         self.before = before
         self.failed: set[str] = set()
         self.documents = [as_v1beta2(document) for document in reading.documents]
-        self.schema = SchemaPass(options.target, custom, self._previous())
+        self.world_of = world_of(self.documents)
+        self.of_input = InputKinds(self.documents, self.world_of, options.target.kubernetes)
+        self.schema = SchemaPass(options.target, custom, self.of_input, self._previous())
 
     def report(self) -> Report:
         """Everything that was found, less what was allowed or is not asked for."""
@@ -127,14 +129,13 @@ class _Run:
         yield from self.reading.findings
         if not (self.before and self.before.documents):  # else what is gone is the change
             yield from nothing_checked(self.paths, self.reading)
-        world = world_of(self.documents)
-        yield from self.reading.duplicates(world)
+        yield from self.reading.duplicates(self.world_of)
         for document in self.documents:
             if document.judged:
                 yield from self._guarded("schema", self.schema.findings, document)
-        yield from self._unevaluated()
+        yield from self._of_definitions()
         earlier = clusters(self.before.documents, self.before.world) if self.before else {}
-        for name, documents in clusters(self.documents, world).items():
+        for name, documents in clusters(self.documents, self.world_of).items():
             baseline = None
             if self.before:
                 alone = next(iter(earlier.values())) if len(earlier) == 1 else []
@@ -158,9 +159,13 @@ class _Run:
             fix = "report it with the input; TRAINSHED_TRACEBACK=1 shows where it failed"
             return [Finding("internal-error", "warning", message, fix)]
 
-    def _unevaluated(self) -> Iterator[Finding]:
-        for rule in self.custom.unevaluated:
-            yield Finding("schema-rule-unevaluated", "info", f"a rule of a CRD could not be evaluated: {rule}")
+    def _of_definitions(self) -> Iterator[Finding]:
+        """What the definitions of custom resources could not be used for."""
+        for kind in (*self.custom.all, *self.of_input.all):
+            if kind.broken and not kind.told:
+                yield kind.finding
+            for rule in sorted(kind.unevaluated):
+                yield Finding("schema-rule-unevaluated", "info", f"a rule of a CRD could not be evaluated: {rule}")
 
     def _previous(self) -> Callable[[Document], Document | None]:
         known: dict[Identity, Document] = {item.identity: item for item in self.before.documents} if self.before else {}

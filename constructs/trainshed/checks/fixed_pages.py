@@ -261,9 +261,16 @@ FIXED: Final = [
         (
             "schema-rule-unevaluated",
             "info",
-            "A CEL rule of a given CRD could not be evaluated.",
+            "A CEL rule of a CRD could not be evaluated.",
             "It uses functions that the evaluator does not have, so it was not judged.",
             "Nothing to do.",
+        ),
+        (
+            "schema-crd-unusable",
+            "warning",
+            "The schema in a CRD is none that objects could be judged by.",
+            "A misspelled type, for example. The API server refuses such a definition, and its objects with it.",
+            "Correct the schema.",
         ),
         (
             "kueue-deprecated-version",

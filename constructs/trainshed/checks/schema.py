@@ -13,7 +13,7 @@ from trainshed.api.mistakes import Mistake, mistakes_of
 from trainshed.api.registry import model_for
 from trainshed.checks import schema_core
 from trainshed.checks.removed_fields import removed
-from trainshed.checks.schema_crds import CustomKinds
+from trainshed.checks.schema_crds import CustomKind, CustomKinds, InputKinds
 from trainshed.checks.schema_templates import modelled_parts
 from trainshed.checks.versions import version_findings
 from trainshed.fleet.access import mapping
@@ -65,10 +65,13 @@ _NEW_IN_V1BETA2: Final = {
 class SchemaPass:
     """Judges documents one by one; counts those whose kind nobody knows."""
 
-    def __init__(self, target: Target, custom: CustomKinds, before: Callable[[Document], Document | None]) -> None:
+    def __init__(
+        self, target: Target, custom: CustomKinds, of_input: InputKinds, before: Callable[[Document], Document | None]
+    ) -> None:
         self.unknown_kinds: dict[str, int] = {}
         self._target = target
         self._custom = custom
+        self._of_input = of_input
         self._before_of = before
 
     def findings(self, document: Document) -> Iterator[Finding]:
@@ -85,9 +88,10 @@ class SchemaPass:
         if isinstance(document, Converted):
             yield from _too_new(document)
         written = document.original if isinstance(document, Converted) else document
-        custom = self._custom.find(written)
+        model = model_for(document.api_version, document.kind)
+        custom = self._defined(written, of_input=model is None)
         of_crd = list(custom.mistakes(written.manifest, self._before(written))) if custom else []
-        if (model := model_for(document.api_version, document.kind)) is not None:
+        if model is not None:
             of_model = list(_model_mistakes(model, manifest, ()))
             yield from of_model if custom is None else _both(of_crd, of_model)
             return
@@ -100,6 +104,13 @@ class SchemaPass:
         elif custom is None:
             key = f"{document.api_version} {document.kind}"
             self.unknown_kinds[key] = self.unknown_kinds.get(key, 0) + 1
+
+    def _defined(self, document: Document, *, of_input: bool) -> CustomKind | None:
+        """The definition that judges a kind: one of `--crds`, and for kinds without a model one of the input."""
+        custom = self._custom.find(document)
+        if custom is None and of_input:
+            custom = self._of_input.find(document)
+        return custom if custom is not None and custom.usable else None
 
     def _before(self, document: Document) -> dict[str, Any] | None:
         before = self._before_of(document)

@@ -1,4 +1,4 @@
-"""`--crds`: custom resources against the user's CRDs, structural schema and CEL rules."""
+"""Custom resources against the user's CRDs, of `--crds` and of the input: structural schema and CEL rules."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import yaml
 from tests.checks.engine.checked import checked, of_code, told
 from tests.oracle.crd import crd_errors, crds
 from trainshed.checks.baseline import read_baseline
+from trainshed.checks.engine import check
 from trainshed.checks.options import CannotCheck, Options
-from trainshed.checks.schema_crds import CustomKinds
+from trainshed.checks.schema_crds import CustomKind, CustomKinds
 from trainshed.fleet.reading import read
 
 SPEC: dict[str, Any] = {
@@ -51,17 +52,25 @@ def thing(tmp_path: Path) -> Options:
 
 
 def with_crd(folder: Path, spec: dict[str, Any]) -> Options:
+    file = folder / "crd" / "thing.yaml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(crd(spec))
+    return Options(crds=(str(file.parent),))
+
+
+def crd(spec: Any, group: str = "example.com", kind: str = "Thing", plural: str = "things", version: str = "v1") -> str:
+    """A CustomResourceDefinition as YAML."""
     definition = {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": "things.example.com"},
+        "metadata": {"name": f"{plural}.{group}"},
         "spec": {
-            "group": "example.com",
-            "names": {"kind": "Thing", "plural": "things"},
+            "group": group,
+            "names": {"kind": kind, "plural": plural},
             "scope": "Namespaced",
             "versions": [
                 {
-                    "name": "v1",
+                    "name": version,
                     "served": True,
                     "storage": True,
                     "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}},
@@ -69,10 +78,7 @@ def with_crd(folder: Path, spec: dict[str, Any]) -> Options:
             ],
         },
     }
-    file = folder / "crd" / "thing.yaml"
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(yaml.safe_dump(definition))
-    return Options(crds=(str(file.parent),))
+    return yaml.safe_dump(definition) + "---\n"
 
 
 def things(folder: Path, spec: str, options: Options, **more: Any) -> list[str]:
@@ -143,6 +149,88 @@ def test_a_pattern_that_the_validator_does_not_know_refuses_nothing(tmp_path: Pa
     assert things(tmp_path, "{name: x}", with_crd(tmp_path, spec)) == []
 
 
+THING = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\n"
+
+
+def test_a_definition_in_the_input_judges_its_kind(tmp_path: Path) -> None:
+    report = checked(tmp_path, crd(SPEC) + THING + "spec: {size: 2, sise: 1}\n")
+    assert told(report) == ['schema-unknown-field spec.sise: sise is not a field of spec; did you mean "size"?']
+    assert report.counts.unknown == 0
+    assert told(checked(tmp_path, THING + "spec: {size: 2, mode: Safe}\n---\n" + crd(SPEC))) == []
+
+
+def test_rules_of_a_definition_in_the_input_are_evaluated(tmp_path: Path) -> None:
+    report = checked(tmp_path, crd(SPEC) + THING + "spec: {size: 1, mode: Fast}\n")
+    assert told(report) == ["schema-rule spec: spec: Fast needs size 2"]
+
+
+def test_a_given_definition_goes_before_one_of_the_input(tmp_path: Path, thing: Options) -> None:
+    loose = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    text = crd(loose) + THING + "spec: {size: 9}\n"
+    assert told(checked(tmp_path, text)) == []
+    assert told(checked(tmp_path, text, thing)) == ["schema-bounds spec.size: size 9 is more than 8"]
+
+
+def test_a_kind_with_a_model_is_not_judged_by_a_definition_in_the_input(tmp_path: Path) -> None:
+    definition = crd(SPEC, "kueue.x-k8s.io", "ResourceFlavor", "resourceflavors", "v1beta2")
+    flavor = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: a}\nspec: {sise: 1}\n"
+    assert [one.code for one in checked(tmp_path, definition + flavor).findings] == ["schema-unknown-field"]
+    assert told(checked(tmp_path, definition + flavor.replace("sise: 1", ""))) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "code"),
+    [
+        ({"type": "strin"}, "schema-crd-unusable"),
+        ({"type": "object", "properties": {"size": {"type": "integer", "maxLength": -1}}}, "schema-crd-unusable"),
+        ({"type": "object", "required": 5}, "schema-type"),
+        ({"type": "object", "properties": {"size": {"format": "int32", "minimum": "a"}}}, "schema-type"),
+        ({"type": "object", "x-kubernetes-validations": 5}, "schema-type"),
+        ({"type": "object", "properties": []}, "schema-type"),
+        ("text", "schema-type"),
+    ],
+)
+def test_a_broken_definition_in_the_input_is_one_finding_on_it(tmp_path: Path, spec: Any, code: str) -> None:
+    report = checked(tmp_path, crd(spec) + THING + "spec: {size: 1}\n")
+    (finding,) = report.findings
+    assert (finding.code, finding.object and finding.object.kind) == (code, "CustomResourceDefinition")
+    assert report.counts.unknown == 1
+
+
+@pytest.mark.parametrize("spec", [{"type": "strin"}, {"type": "object", "required": 5}])
+def test_a_given_definition_that_is_broken_is_told(tmp_path: Path, spec: Any) -> None:
+    report = checked(tmp_path, THING + "spec: {size: 1}\n", with_crd(tmp_path, spec))
+    (finding,) = report.findings
+    assert (finding.code, finding.severity) == ("schema-crd-unusable", "warning")
+    assert finding.place
+    assert finding.place.file.endswith("thing.yaml")
+
+
+def test_required_fields_may_be_named_twice(tmp_path: Path) -> None:
+    report = checked(tmp_path, crd({"type": "object", "required": ["a", "a"]}) + THING + "spec: {}\n")
+    assert [one.path for one in report.findings] == ["spec.a"]
+
+
+def test_each_cluster_is_judged_by_its_own_definition(tmp_path: Path) -> None:
+    for cluster, most in (("east", 3), ("west", 8)):
+        size = {"type": "integer", "maximum": most}
+        folder = tmp_path / cluster / "app"
+        folder.mkdir(parents=True)
+        spec = {"type": "object", "properties": {"size": size}}
+        (folder / "all.yaml").write_text(crd(spec) + THING + "spec: {size: 5}\n")
+    report = check([str(tmp_path)], Options())
+    (finding,) = report.findings
+    assert finding.place
+    assert "east" in finding.place.file
+
+
+def test_a_definition_in_the_input_costs_nothing_until_an_object_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CustomKind, "_compiled", property(lambda self: pytest.fail("compiled")))
+    checked(tmp_path, crd(SPEC) + "apiVersion: example.com/v2\nkind: Thing\nmetadata: {name: a}\n")
+
+
 def test_crds_that_are_not_there_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(CannotCheck, match="--crds"):
         checked(tmp_path, "", Options(crds=(str(tmp_path / "absent"),)))
@@ -160,7 +248,7 @@ def test_the_product_agrees_with_the_oracle(shared: Path) -> None:
         mistakes = list(kind.mistakes(document.manifest))
         assert bool(mistakes) == bool(crd_errors(document.manifest)), (document, mistakes)
     assert compared > 80
-    assert custom.unevaluated == []
+    assert [kind.key for kind in custom.all if kind.unevaluated or kind.broken] == []
 
 
 def test_a_baseline_has_to_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,6 +51,8 @@ def _object(schema: Schema, root: bool, patterns: bool) -> Schema:
 def _values(schema: Schema, patterns: bool) -> Schema:
     """The value validations of a schema: bounds, and the logical ones, which name no types."""
     result: Schema = {key: schema[key] for key in _COPIED if key in schema and (patterns or key != "pattern")}
+    if isinstance(required := result.get("required"), list):
+        result["required"] = list(dict.fromkeys(required))  # JSON Schema forbids repeats, the API server takes them
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if schema.get(exclusive) is True and bound in result:
             result[exclusive] = result.pop(bound)
