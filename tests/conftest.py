@@ -46,4 +46,4 @@ def the_process_stays_as_it_was() -> Iterator[None]:
 
 def _state() -> dict[str, object]:
     handlers = {sign.name: signal.getsignal(sign) for sign in (signal.SIGINT, signal.SIGTERM)}
-    return {"collector": gc.isenabled(), "frozen": gc.get_freeze_count() > 0, "folder": Path.cwd(), **handlers}
+    return {"collector": gc.isenabled(), "folder": Path.cwd(), **handlers}
