@@ -81,6 +81,52 @@ def test_duplicate_keys_name_both_places() -> None:
     assert reading.findings[0].object == reading.documents[0].ref
 
 
+def test_objects_without_a_separator_are_told_once_and_read_one_by_one() -> None:
+    text = "".join(CONFIG.replace("name: a", f"name: {name}") + "data: {x: '1'}\n" for name in "abc")
+    reading = take("# all of dist/\n" + text)
+    assert [document.name for document in reading.documents] == ["a", "b", "c"]
+    line, column, message = only(reading, "yaml-duplicate-key")
+    assert len(reading.findings) == 1
+    assert (line, column) == (1 + text[: text.index("name: b")].count("\n") - 1, 1)
+    assert "3 times in one document" in message
+    assert reading.findings[0].object == reading.documents[1].ref
+    assert reading.documents[2].place(("data", "x")).line == 1 + text.count("\n")
+
+
+def test_objects_without_a_separator_may_begin_with_any_key() -> None:
+    text = "kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\n" * 2
+    assert len(take(text).documents) == 2
+    assert "twice in one document" in only(take(text), "yaml-duplicate-key")[2]
+
+
+def test_faults_inside_objects_without_a_separator_are_told_too() -> None:
+    reading = take((CONFIG + "data: {x: '1', x: '2'}\n") * 2)
+    assert [one.code for one in reading.findings] == ["yaml-duplicate-key"] * 3
+    assert sorted(one.place.line for one in reading.findings if one.place and "key" in one.message[:8]) == [4, 8]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "apiVersion: v1\nkind: ConfigMap\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\napiVersion: v1\n",
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, apiVersion: v1, kind: ConfigMap}\n",
+        "apiVersion: v1\nkind: A\nmetadata: &m {name: a}\napiVersion: v1\nkind: A\nmetadata: *m\n",
+    ],
+)
+def test_an_object_with_repeated_keys_stays_one_object(text: str) -> None:
+    reading = take(text)
+    assert len(reading.documents) == 1
+    assert all(one.message.startswith("the key") for one in reading.findings)
+    assert reading.findings
+
+
+def test_many_objects_without_a_separator_keep_to_the_limits() -> None:
+    reading = take("apiVersion: v1\nkind: A\nmetadata: {a: 1, a: 2}\n" * 2000)
+    assert len([one for one in reading.findings if one.code == "yaml-too-large"]) == 1
+    assert len(reading.findings) < 600
+
+
 def test_what_is_odd_in_a_list_of_several_objects_names_none_of_them() -> None:
     items = "".join(f"- {{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}, a: 1, a: 2}}\n" for name in "ab")
     reading = take(f"apiVersion: v1\nkind: List\nitems:\n{items}")

@@ -104,8 +104,9 @@ FIXED: Final = [
             "yaml-duplicate-key",
             "error",
             "A key is written twice in one mapping.",
-            "kubectl and Argo CD keep the last value and drop the first without a word.",
-            "Remove one of the two.",
+            "kubectl and Argo CD keep the last value and drop the first without a word. Files that do not begin with "
+            "`---` run together so in `cat *.yaml`; such objects are judged one by one.",
+            "Remove one of the two, or write `---` between two objects.",
         ),
         (
             "yaml-merge-key",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, BinaryIO, Final
 
 import yaml
@@ -15,6 +15,7 @@ from trainshed.faults import Place
 from trainshed.fleet.chunks import chunks
 from trainshed.fleet.document import Document
 from trainshed.fleet.finding import Finding
+from trainshed.fleet.joined import joined_finding, joints
 from trainshed.fleet.json_text import json_values, looks_like_json
 from trainshed.fleet.leftovers import ARGOCD_SKIP, encrypted, encrypted_finding, template_finding
 from trainshed.fleet.nodes import Builder, Limits, Refused, compose
@@ -160,16 +161,30 @@ class _Reader:
     def _yaml_chunks(self, source: Source, start: int, end: int) -> bool:
         """Reads the documents of a stretch; False where it gave up."""
         text = source.text[start:end]
+        return self._yaml_documents(source, ((start + first, start + last) for first, last in chunks(text)))
+
+    def _yaml_documents(self, source: Source, extents: Iterable[tuple[int, int]]) -> bool:
         most = len(self.findings) + len(self.objects.findings) + self._limits.findings
-        for number, (first, last) in enumerate(chunks(text)):
+        for number, (start, end) in enumerate(extents):
             found = len(self.findings) + len(self.objects.findings)
             if number >= self._limits.documents or found >= most:
-                self._give_up(source, start + first, found >= most)
+                self._give_up(source, start, found >= most)
                 return False
-            self._yaml(source, start + first, start + last)
+            begins = self._yaml(source, start, end)
+            if begins and not self._joined(source, begins, end):
+                return False
         return True
 
-    def _yaml(self, source: Source, start: int, end: int) -> None:
+    def _joined(self, source: Source, begins: list[int], end: int) -> bool:
+        """Reads objects that run together one by one, as they are meant, and tells it once."""
+        before = len(self.objects.documents)
+        whole = self._yaml_documents(source, pairwise((*begins, end)))
+        second = (one.ref for one in self.objects.documents[before:] if one.extent.start == begins[1])
+        self.findings.append(replace(joined_finding(source, begins), object=next(second, None)))
+        return whole
+
+    def _yaml(self, source: Source, start: int, end: int) -> list[int]:
+        """Reads a document. Where several objects run together in it, it only says where they begin."""
         text = source.text[start:end]
         aliases = "*" in text and "&" in text and _ALIAS.search(text) is not None
         try:
@@ -180,6 +195,9 @@ class _Reader:
                 except Refused as refusal:
                     self.findings.append(refused(refusal, source, start))
                 else:
+                    if not aliases and (found := joints(root, value)):
+                        self._builder.problems.clear()
+                        return [start + offset for offset in (root.start_mark.index, *found)]
                     self.objects.add(value, Extent(source, start, end))
                     if not _like_object(value):  # a workflow's `on:` is nothing that Kubernetes reads
                         problems = self._builder.problems
@@ -190,6 +208,7 @@ class _Reader:
         except yaml.YAMLError as error:
             code, message, fix, offset = explain(error, text)
             self.findings.append(Finding(code, "error", message, fix, place=source.place(start + offset)))
+        return []
 
     def _tell_problems(self, source: Source, start: int, documents: list[Document]) -> None:
         """Tells what the builder met, of the object it built where that was one (and not a List of several)."""
