@@ -24,7 +24,12 @@ def readme(root: Path) -> Page:
 
 def synth(folder: Path) -> subprocess.CompletedProcess[str]:
     """`trainshed synth` in `folder`."""
-    command = [sys.executable, "-m", "trainshed.cli", "synth"]
+    return trainshed(folder, "synth")
+
+
+def trainshed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command in `folder`."""
+    command = [sys.executable, "-m", "trainshed.cli", *arguments]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
@@ -90,6 +95,17 @@ def test_a_mistake_in_a_tenant_file_is_told_as_shown(readme: Page, root: Path, t
 
     assert result.returncode == 1
     assert f"$ trainshed synth\n{result.stderr}" in shown(readme)
+
+
+def test_a_run_that_was_made_too_large_by_hand_is_judged_as_shown(readme: Page, stack: Path) -> None:
+    assert synth(stack.parent).returncode == 0
+    (run,) = (stack.parent / "dist/lab/high").glob("TrainJob.*.yaml")
+    run.write_text(run.read_text().replace("numNodes: 2", "numNodes: 6"))
+
+    result = trainshed(stack.parent, "check", "dist")
+
+    assert result.returncode == 1
+    assert f"$ trainshed check dist\n{result.stdout}" in readme.blocks("console")
 
 
 def shown(readme: Page) -> str:
