@@ -16,4 +16,7 @@ def collector_paused() -> Iterator[None]:
         yield
     finally:
         if was_on:
+            if not gc.get_freeze_count():  # what was made counts as old: the next search would walk through all of it
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()

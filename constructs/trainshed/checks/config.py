@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -63,7 +62,7 @@ def parse_target(entries: Iterable[str], target: Target = TARGET) -> Target:
 def known_codes(words: Iterable[str], option: str) -> tuple[str, ...]:
     """Codes, or first words of codes, as given in `option`. Raises CannotCheck for one that matches no code."""
     words = tuple(word.strip() for text in words for word in text.split(",") if word.strip())
-    codes = pages()
+    codes = pages() if words else {}  # reading all pages takes longer than a small check
     for word in words:
         if word not in codes and not any(code.startswith(f"{word}-") for code in codes):
             begins = {code.partition("-")[0] for code in codes}
@@ -73,6 +72,8 @@ def known_codes(words: Iterable[str], option: str) -> tuple[str, ...]:
 
 
 def _read(path: Path, *, required: bool = False) -> Config | None:
+    import tomllib  # most folders have no such file
+
     shown = os.path.relpath(path)
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))

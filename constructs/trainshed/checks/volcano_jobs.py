@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from trainshed.api.mistakes import mistakes_of
+from trainshed.api.mistakes import Mistake, mistakes_of
 from trainshed.api.registry import model_for
 from trainshed.checks.gang_common import KAI, VOLCANO, YUNIKORN, distributed, elastic_minimum, spec_text
 from trainshed.checks.rule import Issue, rule
 from trainshed.checks.volcano_policies import is_run
-from trainshed.fleet.access import text, whole
+from trainshed.fleet.access import Node, text, whole
 from trainshed.fleet.volcano_jobs import VolcanoJob
 from trainshed.spelling import misspelt
 
@@ -197,16 +197,20 @@ def embedded_job(fleet: Fleet) -> Iterator[Issue]:
           tasks:
           - {name: node, replicas: 2, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
     """
-    from trainshed.api.volcano import JobSpec
-
     for job in fleet.volcano_jobs:
         if model_for(job.document.api_version, job.document.kind) is not None:
             continue  # judged as a whole
-        try:
-            JobSpec.model_validate(job.spec, by_alias=True, by_name=False)
-        except ValidationError as error:
-            for mistake in mistakes_of(error, JobSpec, job.spec):
-                if "template" not in mistake.path:  # pod templates have a pass of their own
-                    field = mistake.path[-1] if mistake.path and isinstance(mistake.path[-1], str) else "spec"
-                    message = f"{field} {mistake.message}".replace(f"{field} {field} ", f"{field} ")
-                    yield Issue(job.document, (*job.path, *mistake.path), message, mistake.fix)
+        for mistake in _mistakes(job.spec):
+            if "template" not in mistake.path:  # pod templates have a pass of their own
+                field = mistake.path[-1] if mistake.path and isinstance(mistake.path[-1], str) else "spec"
+                message = f"{field} {mistake.message}".replace(f"{field} {field} ", f"{field} ")
+                yield Issue(job.document, (*job.path, *mistake.path), message, mistake.fix)
+
+
+def _mistakes(spec: Node) -> Iterator[Mistake]:
+    from trainshed.api.volcano import JobSpec  # most inputs have no such job, and need not load its models
+
+    try:
+        JobSpec.model_validate(spec, by_alias=True, by_name=False)
+    except ValidationError as error:
+        yield from mistakes_of(error, JobSpec, spec)
