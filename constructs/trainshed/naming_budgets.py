@@ -7,6 +7,7 @@ when none does. Most of these limits are checked by nobody at admission: the obj
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
@@ -22,6 +23,15 @@ TRAINER_JOB: Final = "node"
 _POD_HASH: Final = "abcde"
 _REVISION_HASH: Final = "0123456789"
 _CRON_STAMP: Final = "29000000"
+_TOO_LONG: Final = re.compile(r", (\d+) more than the \d+ allowed$")
+
+
+def worst(errors: Iterable[str]) -> list[str]:
+    """Of names that are too long the longest only: what shortens it mends the others. Other errors as they are."""
+    found = list(dict.fromkeys(errors))
+    over = {error: int(match[1]) for error in found if (match := _TOO_LONG.search(error))}
+    most = max(over, key=lambda error: over[error], default="")
+    return [error for error in found if error not in over or error == most]
 
 
 def jobset_name_errors(

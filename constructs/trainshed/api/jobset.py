@@ -30,7 +30,7 @@ from trainshed.api.jobset_parts import (
 from trainshed.api.shapes import domain_prefixed_path_error
 from trainshed.api.types import Bool, Int32, Str, keyed_by
 from trainshed.faults import nearest
-from trainshed.naming_budgets import coordinator_label_errors, jobset_name_errors
+from trainshed.naming_budgets import coordinator_label_errors, jobset_name_errors, worst
 
 __all__ = [
     "Coordinator",
@@ -136,6 +136,7 @@ class JobSetSpec(Model):
             completions = spec.completions if spec is not None and indexed else None
             claims = [] if index else [template.name for _, template in self.claims]
             errors += jobset_name_errors(name, job.name, job.count, completions, claims)
+        errors = worst(errors)
         if (chosen := self.coordinator) is not None:
             subdomain = (self.network and self.network.subdomain) or None
             errors += coordinator_label_errors(

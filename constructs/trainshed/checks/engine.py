@@ -17,6 +17,7 @@ from trainshed.checks.counts import CheckCounts
 from trainshed.checks.fleets import clusters, world_of
 from trainshed.checks.nothing import NOTHING, nothing_checked
 from trainshed.checks.options import CannotCheck, Options
+from trainshed.checks.overrules import told_once
 from trainshed.checks.pages import fixed_codes
 from trainshed.checks.rule import RULES, Rule
 from trainshed.checks.schema import SchemaPass
@@ -115,7 +116,7 @@ class _Run:
         kept = [finding for finding in found if not allowances.allows(finding)]
         allowed = len(found) - len(kept)
         kept.extend(allowances.findings({*RULES, *fixed_codes()}, self.options))
-        shown = sorted(finding for finding in kept if self._shown(finding))
+        shown = sorted(told_once(finding for finding in kept if self._shown(finding)))
         counts = self._counts(shown, allowed)
         return Report(shown, self.documents, counts, self.reading.unreadable, self._line)
 

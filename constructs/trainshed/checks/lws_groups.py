@@ -96,14 +96,11 @@ def _subgroups(document: Document, size: int) -> Iterator[Issue]:
             message = "exclusive placement of subgroups needs spec.leaderWorkerTemplate.subGroupPolicy"
             yield Issue(document, key, message, "add subGroupPolicy, or remove the annotation")
         return
-    path = (*_GROUP, "subGroupPolicy")
+    at = (*_GROUP, "subGroupPolicy", "subGroupSize")
     part = whole(policy, "subGroupSize")
     if part is None:
-        yield Issue(
-            document, path, "subGroupPolicy has no subGroupSize, on which the webhook fails", "add subGroupSize"
-        )
+        yield Issue(document, at, "subGroupPolicy has no subGroupSize, on which the webhook fails", "add subGroupSize")
         return
-    at = (*path, "subGroupSize")
     apart = text(policy, "subGroupPolicyType") == "LeaderExcluded"
     if part < 1 or part > size:
         yield Issue(document, at, f"subGroupSize is {part}, and a group has {size} pods", f"write 1 to {size}")

@@ -46,7 +46,11 @@ def _baseline(pod_set: PodSet) -> Iterator[Violation]:
             yield ("spec", field), f"{field} is true", f"remove {field}"
     for index, volume in mappings(pod_set.spec, "volumes"):
         if dig(volume, "hostPath") is not None:
-            yield ("spec", "volumes", index, "hostPath"), "a hostPath volume is used", "use another kind of volume"
+            yield (
+                ("spec", "volumes", index, "hostPath", "path"),
+                "a hostPath volume is used",
+                "use another kind of volume",
+            )
     for index, entry in mappings(pod_set.spec, "securityContext", "sysctls"):
         name = entry.get("name")
         if isinstance(name, str) and name not in _SYSCTLS:

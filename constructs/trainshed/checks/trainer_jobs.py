@@ -10,7 +10,7 @@ from trainshed.checks.trainer_common import GROUP, SHIPPED, jobs, nodes_of, poli
 from trainshed.fleet.access import dig, mapping, mappings, text, whole
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
-from trainshed.naming_budgets import budget_trainjob, trainjob_name_errors
+from trainshed.naming_budgets import budget_trainjob, trainjob_name_errors, worst
 from trainshed.spelling import near_miss
 
 if TYPE_CHECKING:
@@ -270,8 +270,7 @@ def name_too_long(fleet: Fleet) -> Iterator[Issue]:
             for _, policy in mappings(spec, "volumeClaimPolicies"):
                 claims += [text(item, "metadata", "name") for _, item in mappings(policy, "templates")]
         nodes, claims = nodes_of(job, runtime) or 1, [claim for claim in claims if claim]
-        errors = trainjob_name_errors(job.name, nodes, names, claims)
-        for error in errors:
+        for error in worst(trainjob_name_errors(job.name, nodes, names, claims)):
             most = budget_trainjob(nodes, names, claims)
             fix = f"shorten the name to {most} characters" if 0 < most < len(job.name) else "correct the name"
             yield Issue(job, ("metadata", "name"), error, fix)

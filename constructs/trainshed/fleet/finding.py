@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from trainshed.faults import Place, shown_path
 
 Severity = Literal["error", "warning", "info"]
 
-_RANK = {"error": 0, "warning": 1, "info": 2}
+#: The most severe first.
+RANK: Final[dict[Severity, int]] = {"error": 0, "warning": 1, "info": 2}
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Finding:
     def sort_key(self) -> tuple[Any, ...]:
         """File, line, column, severity, code, path, message: a total order that does not depend on the run."""
         place = self.place or Place("")
-        return (place.file, place.line, place.column, _RANK[self.severity], self.code, self.path, self.message)
+        return (place.file, place.line, place.column, RANK[self.severity], self.code, self.path, self.message)
 
     def __lt__(self, other: Finding) -> bool:
         return self.sort_key < other.sort_key

@@ -254,8 +254,8 @@ class TestWords:
 
 class TestDrift:
     def cluster_queue(self, quota: object) -> Manifest:
-        resources = [{"name": "memory", "nominalQuota": quota}]
-        group = {"coveredResources": ["memory"], "flavors": [{"name": "h100", "resources": resources}]}
+        resources = [{"name": "example.com/credit", "nominalQuota": quota}]
+        group = {"coveredResources": ["example.com/credit"], "flavors": [{"name": "h100", "resources": resources}]}
         spec = {"namespaceSelector": {}, "resourceGroups": [group]}
         return made("kueue.x-k8s.io/v1beta2", "ClusterQueue", spec, namespace=None)
 

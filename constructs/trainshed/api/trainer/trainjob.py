@@ -21,7 +21,7 @@ from trainshed.api.shapes import domain_prefixed_path_error
 from trainshed.api.trainer.patches import RuntimePatch
 from trainshed.api.types import Bool, CrdQuantity, Int32, Int64, Str, keyed_by
 from trainshed.faults import nearest
-from trainshed.naming_budgets import trainjob_name_errors
+from trainshed.naming_budgets import trainjob_name_errors, worst
 
 GROUP: Final = "trainer.kubeflow.org"
 RUNTIME_KINDS: Final = ("ClusterTrainingRuntime", "TrainingRuntime")
@@ -179,5 +179,5 @@ class TrainJob(KubernetesObject):
         """
         own = self.spec.trainer.num_nodes if self.spec.trainer else None
         nodes = next((count for count in (own, num_nodes) if count is not None), 1)
-        for error in trainjob_name_errors(self.metadata.name or "", nodes, tuple(jobs), claims):
+        for error in worst(trainjob_name_errors(self.metadata.name or "", nodes, tuple(jobs), claims)):
             yield Broken("metadata.name", error, "shorten it" if "more than" in error else "")
