@@ -11,6 +11,7 @@ from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import dig, items
 from trainshed.fleet.finding import Severity
 from trainshed.fleet.paths import Path
+from trainshed.fleet.runs import on_tpu
 from trainshed.fleet.workload import PodSet
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def privileged(fleet: Fleet) -> Iterator[Issue]:
     """A container of a workload is privileged.
 
     Why: A privileged container is root on its node: it sees the GPUs and the data of every other tenant. Training needs
-    it for nothing: a device plugin hands out GPUs and RDMA devices, and registering memory needs IPC_LOCK alone.
+    it for nothing: a device plugin hands out GPUs and RDMA devices, and registering memory needs IPC_LOCK alone. TPU
+    chips are the exception: JobSet's and KubeRay's own samples open them so (kuberay#2466); there it is a note.
     Fix: Drop `privileged`; for RDMA add the capability IPC_LOCK and request the device plugin's resource.
     Bad:
         apiVersion: batch/v1
@@ -71,7 +73,10 @@ def privileged(fleet: Fleet) -> Iterator[Issue]:
             if dig(container, "securityContext", "privileged") is True:
                 fix = "remove privileged and add the capability IPC_LOCK" if rdma else "remove privileged"
                 message = f"{named(container)} is privileged: root on its node, with everybody's devices and data"
-                yield issue(pod_set, (*path, "securityContext", "privileged"), message, fix)
+                severity: Severity | None = None
+                if on_tpu(container):
+                    severity, fix = "info", "remove privileged where the chips open without it"
+                yield issue(pod_set, (*path, "securityContext", "privileged"), message, fix, severity)
 
 
 @rule("security-run-as-root", severity="warning", family=FAMILY)

@@ -89,6 +89,21 @@ def test_its_harmless_neighbour_is_not(kind: str, what: str) -> None:
     assert codes(*KINDS[kind](copy.deepcopy(HARMLESS[what]))) == set()
 
 
+@every_kind
+def test_privileged_is_a_note_where_it_opens_tpu_chips(kind: str) -> None:
+    """JobSet's own sample is such: site/static/examples/tpu-multislice."""
+    spec = box(securityContext={"privileged": True}, resources={"limits": {"google.com/tpu": 4}})
+    found = [one.severity for one in findings(*KINDS[kind](copy.deepcopy(spec))) if one.code == "security-privileged"]
+    assert found == ["info"]
+
+
+def test_privileged_is_an_error_in_a_container_without_chips_of_a_tpu_pod() -> None:
+    spec = box(resources={"limits": {"google.com/tpu": 4}})
+    spec["containers"].append({"name": "side", "image": "x:1", "securityContext": {"privileged": True}})
+    found = [one.severity for one in findings(*KINDS["Job"](spec)) if one.code == "security-privileged"]
+    assert found == ["error"]
+
+
 @pytest.mark.parametrize("fault", ["root", "hostIPC", "a host port", "the node's root"])
 def test_agents_of_the_nodes_may(fault: str) -> None:
     spec = {key: value for key, value in FAULTS[fault][0].items() if key != "restartPolicy"}
