@@ -187,3 +187,42 @@ def test_a_file_name_of_any_bytes_is_told(tmp_path: Path, monkeypatch: pytest.Mo
     assert "\x1b" not in text
     assert not any(line.startswith("::error::") for line in text.splitlines())
     text.encode("utf-8", "replace")
+
+
+def many(tmp_path: Path, number: int) -> Report:
+    queue = (
+        "---\napiVersion: kueue.x-k8s.io/v1beta1\nkind: LocalQueue\nmetadata: {{name: q{}, namespace: a}}\nspec: {{}}\n"
+    )
+    (tmp_path / "many.yaml").write_text("".join(queue.format(index) for index in range(number)))
+    return check([str(tmp_path)], Options(select=("kueue-deprecated-version",)))
+
+
+def test_text_shows_many_findings_with_the_same_words_three_times_and_then_places(tmp_path: Path) -> None:
+    text = render(many(tmp_path, 100), "text")
+    assert text.count("warning[kueue-deprecated-version]") == 3
+    assert text.count("LocalQueue/a/q2 in ") == 1
+    assert "97 more of kueue-deprecated-version with the same words:" in text
+    assert "many.yaml:17:1  LocalQueue/a/q3 apiVersion" in text
+    assert "LocalQueue/a/q12 apiVersion" in text
+    assert "q13" not in text
+    assert "and 87 more; --output json lists them all" in text
+    assert "0 errors, 100 warnings" in text
+
+
+def test_text_shows_a_few_findings_with_the_same_words_whole(tmp_path: Path) -> None:
+    text = render(many(tmp_path, 5), "text")
+    assert text.count("warning[kueue-deprecated-version]") == 5
+    assert " more" not in text
+
+
+def test_text_names_every_place_where_that_fits(tmp_path: Path) -> None:
+    text = render(many(tmp_path, 13), "text")
+    assert all(f"LocalQueue/a/q{index}" in text for index in range(13))
+    assert "lists them all" not in text
+
+
+def test_what_programs_read_is_whole(tmp_path: Path) -> None:
+    report = many(tmp_path, 100)
+    assert len(json.loads(render(report, "json"))["findings"]) == 100
+    (run,) = json.loads(render(report, "sarif"))["runs"]
+    assert (len(run["results"]), len(run["tool"]["driver"]["rules"])) == (100, 1)

@@ -15,9 +15,9 @@ def json_report(report: Report) -> str:
     return json_text(document)
 
 
-def json_text(document: Any) -> str:
+def json_text(document: Any, indent: int | None = 2) -> str:
     """`document` as JSON that a terminal may show: letters of all scripts stay, control characters are escapes."""
-    text = json.dumps(document, indent=2, ensure_ascii=False)
+    text = json.dumps(document, indent=indent, ensure_ascii=False, separators=None if indent else (",", ":"))
     if not text.isascii() or "\x7f" in text:
         text = "".join(char if char.isprintable() or char == "\n" else _escaped(char) for char in text)
     return text + "\n"

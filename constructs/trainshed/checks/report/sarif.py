@@ -39,7 +39,7 @@ def sarif_report(report: Report) -> str:
         "results": [_result(finding, index) for finding in report.findings],
     }
     log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
-    return json_text(log)
+    return json_text(log, indent=None)  # programs read it: blanks would be half of a large log
 
 
 def _rule(page: Page) -> Json:

@@ -17,6 +17,10 @@ Line = list[tuple[str, str]]
 _STYLES: Final = {"error": "bold red", "warning": "bold yellow", "info": "bold blue"}
 _GUTTER: Final = "cyan"
 _KINDS_SHOWN: Final = 6
+#: From so many findings with the same words on, the first ones are shown whole, then some places, then a number.
+_MANY: Final = 6
+_WHOLE: Final = 3
+_PLACES: Final = 10
 
 
 def text_report(report: Report, *, colour: bool = False) -> str:
@@ -37,13 +41,38 @@ def text_report(report: Report, *, colour: bool = False) -> str:
 
 
 def _lines(report: Report) -> Iterator[Line]:
-    for (_, shown), findings in groupby(report.findings, key=lambda one: (one.place and one.place.file, _object(one))):
+    whole, others = _sorted_out(report.findings)
+    for (_, shown), findings in groupby(whole, key=lambda one: (one.place and one.place.file, _object(one))):
         if shown:
             yield [("bold", shown)]
         for finding in findings:
             yield from _finding(report, finding)
             yield []
+            yield from _others(others.get(id(finding), []))
     yield from _summary(report)
+
+
+def _sorted_out(findings: list[Finding]) -> tuple[list[Finding], dict[int, list[Finding]]]:
+    """The findings to show whole, and after which of them (by id) others with the same words are only counted."""
+    same: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in findings:
+        same.setdefault((finding.code, finding.message, finding.fix), []).append(finding)
+    others = {id(found[_WHOLE - 1]): found[_WHOLE:] for found in same.values() if len(found) >= _MANY}
+    counted = {id(finding) for found in others.values() for finding in found}
+    return [finding for finding in findings if id(finding) not in counted], others
+
+
+def _others(findings: list[Finding]) -> Iterator[Line]:
+    if not findings:
+        return
+    code, more = findings[0].code, len(findings) - _PLACES
+    yield [(_STYLES[findings[0].severity], f"{len(findings):,} more of {code}"), ("", " with the same words:")]
+    for finding in findings[:_PLACES]:
+        what = printable(" ".join(str(part) for part in (finding.object, finding.path) if part))
+        yield [(_GUTTER, "  --> "), ("", f"{finding.place or ''}  {what}")]
+    if more > 0:
+        yield [("", f"  and {more:,} more; --output json lists them all")]
+    yield []
 
 
 def _object(finding: Finding) -> str:
