@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
@@ -53,6 +54,7 @@ def label_value_error(value: str) -> str:
     )
 
 
+@lru_cache(maxsize=1 << 12)  # ten thousand objects share some dozen keys
 def label_key_error(key: str) -> str:
     """A qualified name such as `kueue.x-k8s.io/queue-name`: optional DNS prefix, `/`, name of at most 63."""
     prefix, slash, name = key.rpartition("/")

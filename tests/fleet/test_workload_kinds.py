@@ -201,3 +201,12 @@ def test_spark_counts_java_memory_and_its_overhead() -> None:
     driver, executor = found.pod_sets
     assert shown(driver.requests) == {"cpu": "1", "memory": "896Mi"}
     assert (executor.count, shown(executor.requests)) == (2, {"cpu": "4", "memory": "11Gi", "a/gpu": "1"})
+
+
+def test_a_rewritten_template_is_the_one_that_is_read() -> None:
+    made = workload("{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: old}]}}")
+    (pod_set,) = made.pod_sets
+    assert [container["name"] for _, container in pod_set.containers] == ["old"]
+    pod_set.rewrite({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "new"}]}})
+    assert [container["name"] for _, container in pod_set.containers] == ["new"]
+    assert pod_set.labels == {"a": "b"}

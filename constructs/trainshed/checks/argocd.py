@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from trainshed.fleet.access import Node, items, mapping, mappings, strings, text
+from trainshed.fleet.access import Node, items, mapping, mappings, text
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
 
@@ -29,28 +29,21 @@ INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _BEFORE: Final = frozenset({"PreSync", "pre-install", "pre-upgrade"})
 
 
-def annotations_of(document: Document) -> dict[str, str]:
-    """The object's annotations."""
-    metadata = document.manifest.get("metadata")
-    if not isinstance(metadata, dict) or not metadata.get("annotations"):
-        return {}
-    return strings(metadata, "annotations")
-
-
 def sync_options(document: Document) -> list[str]:
     """The object's own sync options."""
-    return [option.strip() for option in annotations_of(document).get(OPTIONS, "").split(",") if option.strip()]
+    written = document.annotations.get(OPTIONS)
+    return [option.strip() for option in written.split(",") if option.strip()] if written else []
 
 
 def is_hook(document: Document) -> bool:
     """Whether Argo CD runs the object as a hook: on each sync, outside the waves of ordinary objects."""
-    found = annotations_of(document)
+    found = document.annotations
     return found.get(HOOK, "Skip") != "Skip" or HELM_HOOK in found
 
 
 def hook_types(document: Document) -> list[str]:
     """The hook types that the object names: Argo CD's, otherwise Helm's."""
-    found = annotations_of(document)
+    found = document.annotations
     return [part.strip() for part in (found.get(HOOK) or found.get(HELM_HOOK, "")).split(",") if part.strip()]
 
 
@@ -72,7 +65,7 @@ def replaces(document: Document) -> bool:
 
 def wave(document: Document) -> int:
     """The sync wave; what is no integer counts as 0 (argo-cd 3.5, `gitops-engine/pkg/sync/syncwaves/waves.go`)."""
-    given = annotations_of(document).get(WAVE, "0")
+    given = document.annotations.get(WAVE, "0")
     return int(given) if INTEGER.fullmatch(given) else 0
 
 
@@ -85,7 +78,7 @@ def under_argocd(fleet: Fleet) -> bool:
     """Whether the input shows that Argo CD applies it: an Application, or an annotation of Argo CD."""
     if any(fleet.has_kind(*kind) for kind in (APPLICATION, APPLICATION_SET)):
         return True
-    return any(WAVE in found or OPTIONS in found for found in map(annotations_of, fleet.documents))
+    return any(WAVE in found or OPTIONS in found for found in (item.annotations for item in fleet.documents))
 
 
 def application_specs(fleet: Fleet) -> Iterator[tuple[Document, Path, Node]]:

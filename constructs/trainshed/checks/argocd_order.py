@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trainshed.checks.argocd import FAMILY, INTEGER, WAVE, annotations_of, folder, is_hook, wave
+from trainshed.checks.argocd import FAMILY, INTEGER, WAVE, folder, is_hook, wave
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import mappings, text
 from trainshed.fleet.document import Document
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def placed(document: Document) -> str:
     """How messages name the wave of an object."""
-    return f"wave {wave(document)}" if WAVE in annotations_of(document) else "wave 0, the default"
+    return f"wave {wave(document)}" if WAVE in document.annotations else "wave 0, the default"
 
 
 @rule("argocd-wave-not-integer", severity="error", family=FAMILY)
@@ -35,7 +35,7 @@ def wave_not_integer(fleet: Fleet) -> Iterator[Issue]:
         metadata: {name: settings, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "-10"}}
     """
     for document in fleet.documents:
-        given = annotations_of(document).get(WAVE)
+        given = document.annotations.get(WAVE)
         if given is not None and document.judged and not INTEGER.fullmatch(given):
             message = f'sync wave "{given}" is not an integer, so it counts as 0'
             yield Issue(document, ("metadata", "annotations", WAVE), message, 'write a whole number, such as "-10"')

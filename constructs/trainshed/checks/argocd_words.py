@@ -12,7 +12,6 @@ from trainshed.checks.argocd import (
     HOOK_DELETE,
     OPTIONS,
     WAVE,
-    annotations_of,
     application_specs,
     hook_types,
     sync_options,
@@ -132,7 +131,7 @@ def unknown_hook(fleet: Fleet) -> Iterator[Issue]:
           template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: trainer}]}}
     """
     for document in fleet.documents:
-        found = annotations_of(document)
+        found = document.annotations
         if not document.judged or not (HOOK in found or HELM_HOOK in found):
             continue
         key, known = (HOOK, _HOOKS) if HOOK in found else (HELM_HOOK, _HELM_HOOKS)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from trainshed.checks.gang_common import KAI_QUEUE, VOLCANO_GROUP, VOLCANO_QUEUE
 from trainshed.checks.kueue_places import Metadata, Role, metadata_blocks
 from trainshed.checks.rule import Issue, rule
+from trainshed.fleet.once import once
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workload import Workload
 from trainshed.spelling import misspelt
@@ -82,18 +83,14 @@ _OWN_TEMPLATES: Final = frozenset(
 _GPU_SHARE: Final = ("gpu-fraction", "gpu-memory")
 
 
-def _marked(fleet: Fleet) -> Iterator[tuple[Workload, list[Metadata]]]:
+@once
+def _marked(fleet: Fleet) -> list[tuple[Workload, list[Metadata]]]:
+    """The metadata of every workload with any key of a gang scheduler."""
+    found = []
     for workload, members in metadata_blocks(fleet):
         blocks = [block for member in members for block in member]
         if any(key.startswith(_DOMAINS) or key in _KEYS for block in blocks for key in block.keys):
-            yield workload, blocks
-
-
-def _memo(fleet: Fleet) -> list[tuple[Workload, list[Metadata]]]:
-    memo = fleet.kueue.memo
-    if "gang metadata" not in memo:
-        memo["gang metadata"] = list(_marked(fleet))
-    found: list[tuple[Workload, list[Metadata]]] = memo["gang metadata"]
+            found.append((workload, blocks))
     return found
 
 
@@ -125,7 +122,7 @@ def key_misplaced(fleet: Fleet) -> Iterator[Issue]:
             metadata: {annotations: {scheduling.volcano.sh/queue-name: research}}
             spec: {schedulerName: volcano, restartPolicy: Never, containers: [{name: a, image: t}]}
     """
-    for workload, blocks in _memo(fleet):
+    for workload, blocks in _marked(fleet):
         for key, known in _KEYS.items():
             if key in _GPU_SHARE and not any(item.scheduler == "kai-scheduler" for item in workload.pod_sets):
                 continue
@@ -191,7 +188,7 @@ def key_misspelt(fleet: Fleet) -> Iterator[Issue]:
         metadata: {name: probe, namespace: team-a, labels: {yunikorn.apache.org/app-id: probe-1}}
         spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
     """
-    for _, blocks in _memo(fleet):
+    for _, blocks in _marked(fleet):
         for block in blocks:
             for field, values in (("labels", block.labels), ("annotations", block.annotations)):
                 for key in values:

@@ -19,6 +19,7 @@ from trainshed.checks.kueue_places import (
     metadata_of,
 )
 from trainshed.checks.rule import Issue, rule
+from trainshed.fleet.once import once
 from trainshed.fleet.paths import Path, show_path
 from trainshed.fleet.workload import Workload
 
@@ -32,21 +33,16 @@ _POD_BASED = frozenset({"Deployment", "StatefulSet", "LeaderWorkerSet"})
 _ANNOTATION_ONLY = frozenset({*OBJECT_ANNOTATIONS, *TEMPLATE_ANNOTATIONS, *POD_ANNOTATIONS})
 
 
+@once
 def _blocks(fleet: Fleet) -> list[tuple[Workload, list[Metadata]]]:
-    memo = fleet.kueue.memo
-    if "metadata" not in memo:
-        memo["metadata"] = list(_marked(fleet))
-    found: list[tuple[Workload, list[Metadata]]] = memo["metadata"]
-    return found
-
-
-def _marked(fleet: Fleet) -> Iterator[tuple[Workload, list[Metadata]]]:
     """The metadata of every workload with any key of Kueue."""
     managed = {id(workload) for workload in managed_workloads(fleet)}
-    for workload, members in metadata_blocks(fleet):
-        for blocks in members if id(workload) in managed else ():
-            if any("kueue" in key for block in blocks for key in block.keys):
-                yield workload, blocks
+    return [
+        (workload, blocks)
+        for workload, members in metadata_blocks(fleet)
+        for blocks in (members if id(workload) in managed else ())
+        if any("kueue" in key for block in blocks for key in block.keys)
+    ]
 
 
 @rule("kueue-queue-label-misplaced", severity="error", family=_FAMILY, targets=("kueue",))

@@ -10,6 +10,7 @@ from trainshed.fleet.access import Node, mapping, strings, text
 from trainshed.fleet.document import Document
 from trainshed.fleet.kueue_match import PODSET_GROUP, PREFERRED, REQUIRED, SLICE, SLICE_SIZE, SLICES, UNCONSTRAINED
 from trainshed.fleet.kueue_tree import KUEUE
+from trainshed.fleet.once import once
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workload import Workload
 from trainshed.spelling import misspelt
@@ -80,16 +81,13 @@ class Metadata:
         yield from self.annotations
 
 
+@once
 def metadata_blocks(fleet: Fleet) -> list[tuple[Workload, list[list[Metadata]]]]:
     """Every workload with the metadata blocks of each of its documents; found once for all rules."""
-    memo = fleet.kueue.memo
-    if "metadata blocks" not in memo:
-        memo["metadata blocks"] = [
-            (workload, [list(metadata_of(member, workload.labels_path[:-1])) for member in workload.members])
-            for workload in fleet.workloads
-        ]
-    found: list[tuple[Workload, list[list[Metadata]]]] = memo["metadata blocks"]
-    return found
+    return [
+        (workload, [list(metadata_of(member, workload.labels_path[:-1])) for member in workload.members])
+        for workload in fleet.workloads
+    ]
 
 
 def metadata_of(document: Document, queue_path: Path | None) -> Iterator[Metadata]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from trainshed.checks.pods import containers, issue, named
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import Node, dig, items, mappings, text
+from trainshed.fleet.once import once
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workload import PodSet
 
@@ -50,17 +51,17 @@ class _Command(NamedTuple):
         return any(word.rpartition("/")[2] in (_SHELLS | _READERS) for word, _ in self.words)
 
 
-def _commands(fleet: Fleet) -> Iterator[_Command]:
+@once
+def _commands(fleet: Fleet) -> list[_Command]:
     """Each command that is written: of containers, of their probes and hooks."""
-    seen: set[tuple[int, Path]] = set()
+    found: dict[tuple[int, Path], _Command] = {}
     for workload in chain(fleet.workloads, fleet.templates):
         for pod_set in workload.pod_sets:
             for path, container in containers(pod_set):
                 for words, program in _written(container, path):
                     document, place = pod_set.at(words[0][1])
-                    if (id(document), place) not in seen:
-                        seen.add((id(document), place))
-                        yield _Command(pod_set, container, words, program)
+                    found.setdefault((id(document), place), _Command(pod_set, container, words, program))
+    return list(found.values())
 
 
 def _written(container: Node, path: Path) -> Iterator[tuple[list[tuple[str, Path]], bool]]:

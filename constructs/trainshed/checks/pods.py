@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from trainshed.checks.rule import Issue
 from trainshed.fleet.access import Node
 from trainshed.fleet.finding import Severity
+from trainshed.fleet.once import once
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workload import PodSet, Workload
 
@@ -16,22 +16,20 @@ if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
 
 
-def pod_sets(fleet: Fleet) -> Iterator[tuple[Workload, PodSet]]:
+@once
+def pod_sets(fleet: Fleet) -> list[tuple[Workload, PodSet]]:
     """(workload, pod set) for each pod template that is written in the input; one that several workloads share, such as
     a runtime's, comes once."""
-    seen: set[tuple[int, Path]] = set()
+    found: dict[tuple[int, Path], tuple[Workload, PodSet]] = {}
     for workload in chain(fleet.workloads, fleet.templates):
         for pod_set in workload.pod_sets:
-            key = (id(pod_set.document), pod_set.path)
-            if key not in seen:
-                seen.add(key)
-                yield workload, pod_set
+            found.setdefault((id(pod_set.document), pod_set.path), (workload, pod_set))
+    return list(found.values())
 
 
-def containers(pod_set: PodSet) -> Iterator[tuple[Path, Node]]:
+def containers(pod_set: PodSet) -> list[tuple[Path, Node]]:
     """(path in the template, container) of init and regular containers."""
-    yield from pod_set.init_containers
-    yield from pod_set.containers
+    return pod_set.init_containers + pod_set.containers
 
 
 def issue(pod_set: PodSet, path: Path, message: str, fix: str = "", severity: Severity | None = None) -> Issue:

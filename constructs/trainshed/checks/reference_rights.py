@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.rule import Issue, rule
@@ -75,11 +75,11 @@ def right(fleet: Fleet) -> Iterator[Issue]:
                         yield Issue(role, ("rules", index, field, position), message, f'did you mean "{wrong}"?')
 
 
-def _wrong(word: object, known: object) -> str:
+def _wrong(word: object, known: Collection[str]) -> str:
     """The known word that was meant, where `word` is none of them."""
-    words = list(known) if isinstance(known, dict | list | tuple) else []
-    if not isinstance(word, str) or word in words or not words or word in ("", "*"):
+    if not isinstance(word, str) or word in known or not known or word in ("", "*"):
         return ""
+    words = list(known)
     main = word.partition("/")[0]
     if main in words or main == "*":
         return ""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from trainshed.checks.pods import issue, pod_sets
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import items, mapping, mappings, text
+from trainshed.fleet.once import once
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workload import PodSet
 
@@ -121,20 +122,17 @@ def script_crlf(fleet: Fleet) -> Iterator[Issue]:
             yield issue(pod_set, path, message, "write it with LF line ends")
 
 
+@once
 def _odd_scripts(fleet: Fleet) -> list[tuple[PodSet, Path, str]]:
     """(pod set, path in its template, text) of commands and arguments with CRLF or an escaped line end."""
-    memo = fleet.kueue.memo
-    if "odd scripts" not in memo:
-        memo["odd scripts"] = [
-            (pod_set, (*path, field, index), value)
-            for _, pod_set in pod_sets(fleet)
-            for path, container in (*pod_set.containers, *pod_set.init_containers)
-            for field in ("command", "args")
-            for index, value in enumerate(items(container, field))
-            if isinstance(value, str) and ("\r\n" in value or "\\n" in value)
-        ]
-    found: list[tuple[PodSet, Path, str]] = memo["odd scripts"]
-    return found
+    return [
+        (pod_set, (*path, field, index), value)
+        for _, pod_set in pod_sets(fleet)
+        for path, container in (*pod_set.containers, *pod_set.init_containers)
+        for field in ("command", "args")
+        for index, value in enumerate(items(container, field))
+        if isinstance(value, str) and ("\r\n" in value or "\\n" in value)
+    ]
 
 
 @rule("rendering-escaped-newlines", severity="error", family=FAMILY)

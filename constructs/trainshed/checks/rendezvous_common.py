@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
-from weakref import WeakKeyDictionary
 
 from trainshed.fleet.addresses import Address, PodNames, address_of, domain, labels_of, name_of, pod_names, service_of
+from trainshed.fleet.once import once
 from trainshed.fleet.runs import Member, Run
 from trainshed.spelling import misspelt
 
@@ -18,26 +18,19 @@ _NUMBERED: Final = re.compile(r"-[0-9]+$")
 
 
 Meeting = tuple[Run, Member, Address]
-_MEETINGS: WeakKeyDictionary[Fleet, list[Meeting]] = WeakKeyDictionary()
-_SUBDOMAINS: WeakKeyDictionary[Fleet, dict[tuple[str | None, str], list[PodNames]]] = WeakKeyDictionary()
 
 
+@once
 def meeting(fleet: Fleet) -> list[Meeting]:
-    """The commands that meet others of their run in other pods, and where. Found once for each fleet."""
-    if fleet not in _MEETINGS:
-        _MEETINGS[fleet] = list(_meeting(fleet))
-    return _MEETINGS[fleet]
-
-
-def _meeting(fleet: Fleet) -> Iterator[Meeting]:
+    """The commands that meet others of their run in other pods, and where."""
+    found = []
     for run in fleet.runs:
-        if not run.named or not run.spread:
-            continue
-        for member in run.members:
+        for member in run.members if run.named and run.spread else ():
             if member.backend == "standalone" or not meets(member):
                 continue
             if address := address_of(member.launch, member.backend):
-                yield run, member, address
+                found.append((run, member, address))
+    return found
 
 
 def meets(member: Member) -> bool:
@@ -106,15 +99,19 @@ def address_problem(fleet: Fleet, run: Run, host: str) -> str:
 
 def _another(fleet: Fleet, run: Run, labels: list[str]) -> bool:
     """Whether another workload of the namespace has a pod of this name below this subdomain."""
-    if fleet not in _SUBDOMAINS:
-        found: dict[tuple[str | None, str], list[PodNames]] = {}
-        for workload in fleet.workloads:
-            for pod_set in workload.pod_sets:
-                names, below = pod_names(workload, pod_set), domain(workload, pod_set)
-                if names is not None and below is not None and below.name:
-                    found.setdefault((workload.namespace, below.name), []).append(names)
-        _SUBDOMAINS[fleet] = found
-    return any(names.has(labels[0]) for names in _SUBDOMAINS[fleet].get((run.workload.namespace, labels[1]), ()))
+    return any(names.has(labels[0]) for names in _below(fleet).get((run.workload.namespace, labels[1]), ()))
+
+
+@once
+def _below(fleet: Fleet) -> dict[tuple[str | None, str], list[PodNames]]:
+    """The names of pods below each (namespace, subdomain)."""
+    found: dict[tuple[str | None, str], list[PodNames]] = {}
+    for workload in fleet.workloads:
+        for pod_set in workload.pod_sets:
+            names, below = pod_names(workload, pod_set), domain(workload, pod_set)
+            if names is not None and below is not None and below.name:
+                found.setdefault((workload.namespace, below.name), []).append(names)
+    return found
 
 
 def _elsewhere(run: Run, host: str) -> str:

@@ -11,6 +11,11 @@ Node = dict[str, Any]
 
 def dig(node: Any, *path: str | int) -> Any:
     """The value at `path`, or None where any part of it is missing or of another shape."""
+    return _at(node, path)
+
+
+def _at(node: Any, path: Path) -> Any:
+    """As `dig`; a million calls of a large check need not unpack the path twice."""
     for part in path:
         if isinstance(node, dict):
             node = node.get(part)
@@ -23,13 +28,13 @@ def dig(node: Any, *path: str | int) -> Any:
 
 def mapping(node: Any, *path: str | int) -> Node:
     """The mapping at `path`; an empty one where there is none."""
-    found = dig(node, *path)
+    found = _at(node, path)
     return found if isinstance(found, dict) else {}
 
 
 def items(node: Any, *path: str | int) -> list[Any]:
     """The list at `path`; an empty one where there is none."""
-    found = dig(node, *path)
+    found = _at(node, path)
     return found if isinstance(found, list) else []
 
 
@@ -40,13 +45,13 @@ def mappings(node: Any, *path: str | int) -> list[tuple[int, Node]]:
 
 def text(node: Any, *path: str | int) -> str:
     """The string at `path`; empty where there is none."""
-    found = dig(node, *path)
+    found = _at(node, path)
     return found if isinstance(found, str) else ""
 
 
 def whole(node: Any, *path: str | int) -> int | None:
     """The integer at `path`, or None. A boolean is no integer."""
-    found = dig(node, *path)
+    found = _at(node, path)
     return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trainshed.faults import Place
+from trainshed.fleet.access import strings
 from trainshed.fleet.finding import Finding, ObjectRef, Severity
 from trainshed.fleet.paths import Path, show_path
 from trainshed.fleet.positions import Extent, Positions, Spelling
@@ -16,17 +17,20 @@ Identity = tuple[str, str, str, str]
 class Document:
     """One object of the input.
 
-    `manifest`: plain data with scalars as Kubernetes reads them; treat it as read-only. `namespace` is None where the
-    manifest names none. `generated` says that `name` is only a `generateName` prefix. `prefix` is where the object
-    stands in its document: `("items", 3)` in a List. `unjudged` is empty, or says why rules must leave the object alone
-    ("encrypted", "template", "patch"): it counts as present, but nothing in it is to be judged.
+    `manifest`: plain data with scalars as Kubernetes reads them; treat it as read-only. `group` is empty for the core
+    group; `namespace` is None where the manifest names none. `generated` says that `name` is only a `generateName`
+    prefix. `prefix` is where the object stands in its document: `("items", 3)` in a List. `unjudged` is empty, or says
+    why rules must leave the object alone ("encrypted", "template", "patch"): it counts as present, but nothing in it is
+    to be judged.
     """
 
     __slots__ = (
+        "_annotations",
         "_positions",
         "api_version",
         "extent",
         "generated",
+        "group",
         "kind",
         "manifest",
         "name",
@@ -39,9 +43,11 @@ class Document:
         self.manifest = manifest
         self.extent = extent
         self._positions = positions
+        self._annotations: dict[str, str] | None = None
         self.prefix = prefix
         self.unjudged = ""
         self.api_version: str = manifest["apiVersion"]
+        self.group: str = self.api_version.rpartition("/")[0]
         self.kind: str = manifest["kind"]
         metadata = manifest.get("metadata")
         if metadata.__class__ is not dict:
@@ -68,10 +74,11 @@ class Document:
         return self.extent.source.file
 
     @property
-    def group(self) -> str:
-        """The API group, empty for the core group."""
-        group, slash, _ = self.api_version.rpartition("/")
-        return group if slash else ""
+    def annotations(self) -> dict[str, str]:
+        """The annotations with string values, as the API server takes them."""
+        if self._annotations is None:
+            self._annotations = strings(self.manifest, "metadata", "annotations")
+        return self._annotations
 
     @property
     def version(self) -> str:

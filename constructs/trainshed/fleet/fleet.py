@@ -47,6 +47,8 @@ class Fleet:
         self.baseline = baseline
         self._by_kind: dict[Kind, list[Document]] = {}
         self._by_name: dict[tuple[str, str, str, str], Document] = {}
+        #: What `once` has worked out.
+        self.kept: dict[object, Any] = {}
         self._models: dict[int, KubernetesObject | None] = {}
         self._names: dict[Kind, dict[str | None, Names]] = {}
         self._by_kind_and_name: dict[Kind, dict[str, list[Document]]] = {}

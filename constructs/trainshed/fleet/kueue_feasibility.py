@@ -23,6 +23,7 @@ from trainshed.fleet.kueue_match import (
 )
 from trainshed.fleet.kueue_quota import FlavorResource, counted, shown
 from trainshed.fleet.kueue_tree import ClusterQueueNode, KueueTree, LocalQueueNode, ResourceGroup
+from trainshed.fleet.once import once
 from trainshed.fleet.workload import PodSet, Workload
 
 if TYPE_CHECKING:
@@ -141,23 +142,17 @@ def feasibility(fleet: Fleet, workload: Workload) -> Feasibility | None:
     return found
 
 
+@once
 def feasibilities(fleet: Fleet) -> list[Feasibility]:
     """The answers for all queued workloads of the fleet whose queues are in the input; worked out once."""
-    memo = fleet.kueue.memo
-    if "feasibilities" not in memo:
-        queued = managed_workloads(fleet)
-        memo["feasibilities"] = [found for one in queued if (found := feasibility(fleet, one)) is not None]
-    answers: list[Feasibility] = memo["feasibilities"]
-    return answers
+    queued = managed_workloads(fleet)
+    return [found for one in queued if (found := feasibility(fleet, one)) is not None]
 
 
+@once
 def managed_workloads(fleet: Fleet) -> list[Workload]:
     """The workloads of kinds that Kueue queues, without those that another object made."""
-    memo = fleet.kueue.memo
-    if "managed" not in memo:
-        memo["managed"] = [workload for workload in fleet.workloads if managed(workload)]
-    found: list[Workload] = memo["managed"]
-    return found
+    return [workload for workload in fleet.workloads if managed(workload)]
 
 
 def managed(workload: Workload) -> bool:

@@ -104,8 +104,6 @@ class KueueTree:
     """Everything of Kueue in one fleet, by name."""
 
     def __init__(self, fleet: Fleet) -> None:
-        #: What has been worked out once for all rules.
-        self.memo: dict[str, Any] = {}
         self.config: KueueConfig = kueue_config(fleet)
         self.flavors: dict[str, Flavor] = {}
         self.cohorts: dict[str, QuotaNode] = {}

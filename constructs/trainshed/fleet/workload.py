@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Final
 
 from trainshed.fleet.access import Node, mapping, mappings, strings, text
 from trainshed.fleet.amounts import ZERO, Amounts
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
 
+#: What a PodSet looks up in its template once.
+_PARTS: Final = ("spec", "labels", "annotations", "containers", "init_containers")
 
-@dataclass(slots=True)
+
+@dataclass
 class PodSet:
     """Pods of one shape. `document` and `path` say where the pod template is written: for a TrainJob mostly in its
     runtime. `template` is that template with everything merged in that the controllers merge (TrainJob fields,
     runtime patches); `requests` are per pod, as the scheduler counts them, LimitRange defaults included. `count` is
-    the number of pods of the whole object, all its replicas and units together."""
+    the number of pods of the whole object, all its replicas and units together. The parts of a template are looked up
+    once, so `rewrite` changes it, not an assignment."""
 
     name: str
     count: int
@@ -38,27 +43,27 @@ class PodSet:
     #: How many equal Jobs or groups share `count`: a replicatedJob's or a LeaderWorkerSet's replicas.
     replicas: int = 1
 
-    @property
+    @cached_property
     def spec(self) -> Node:
         """The pod spec."""
         return mapping(self.template, "spec")
 
-    @property
+    @cached_property
     def labels(self) -> dict[str, str]:
         """Labels of the pod template."""
         return strings(self.template, "metadata", "labels")
 
-    @property
+    @cached_property
     def annotations(self) -> dict[str, str]:
         """Annotations of the pod template."""
         return strings(self.template, "metadata", "annotations")
 
-    @property
+    @cached_property
     def containers(self) -> list[tuple[Path, Node]]:
         """(path in the template, container) of the regular containers."""
         return [(("spec", "containers", index), item) for index, item in mappings(self.spec, "containers")]
 
-    @property
+    @cached_property
     def init_containers(self) -> list[tuple[Path, Node]]:
         """(path in the template, container) of the init containers, sidecars among them."""
         return [(("spec", "initContainers", index), item) for index, item in mappings(self.spec, "initContainers")]
@@ -67,6 +72,12 @@ class PodSet:
     def scheduler(self) -> str:
         """`schedulerName`, empty when the default scheduler places the pods."""
         return text(self.spec, "schedulerName")
+
+    def rewrite(self, template: Node) -> None:
+        """Puts another template in the place of the one it has."""
+        self.template = template
+        for name in _PARTS:
+            self.__dict__.pop(name, None)
 
     def at(self, path: Path) -> tuple[Document, Path]:
         """Where the template's field at `path` is written: document and path in it."""

@@ -69,7 +69,7 @@ def _add_autoscaler(at: At, head: PodSet, spec: Node, root: tuple[str, ...]) -> 
     resources = mapping(spec, "autoscalerOptions", "resources")
     container = {"name": "autoscaler", "resources": resources or {"requests": _AUTOSCALER, "limits": _AUTOSCALER}}
     containers = [*items(head.spec, "containers"), container]
-    head.template = {**head.template, "spec": {**head.spec, "containers": containers}}
+    head.rewrite({**head.template, "spec": {**head.spec, "containers": containers}})
     place: Path = ("spec", "containers", len(containers) - 1)
     field = "autoscalerOptions" if resources else "enableInTreeAutoscaling"
     head.origins[place] = (at.document, (*at.path, *root, field))
@@ -80,6 +80,6 @@ def _submitter(at: At) -> PodSet:
     pod_set = at.pod_set("submitter", 1, *place, count_path=place)
     if not pod_set.template:
         container = {"name": "ray-job-submitter", "resources": {"requests": _SUBMITTER}}
-        pod_set.template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+        pod_set.rewrite({"spec": {"restartPolicy": "Never", "containers": [container]}})
         pod_set.origins[("spec",)] = (at.document, (*at.path, "spec"))
     return pod_set

@@ -48,7 +48,7 @@ def _role(at: At, role: str, count: int, count_path: Path) -> PodSet:
         field: {**strings(template, "metadata", field), **strings(settings, field)}
         for field in ("labels", "annotations")
     }
-    pod_set.template = {"metadata": metadata, "spec": spec}
+    pod_set.rewrite({"metadata": metadata, "spec": spec})
     source = (at.document, (*at.path, *place))
     pod_set.origins = {("spec", "containers", 0): source, ("metadata",): source}
     pod_set.origins |= {
