@@ -72,6 +72,22 @@ def test_many_missing_names_are_no_more_work_each(code: str) -> None:
     assert time.process_time() - started < SECONDS
 
 
+def test_many_runs_and_services_in_one_namespace_are_no_more_work_each() -> None:
+    service = "apiVersion: v1\nkind: Service\nmetadata: {{name: net-{0}, namespace: a}}\n"
+    service += "spec: {{clusterIP: None, selector: {{job-name: sft-{0}}}}}\n"
+    job = "apiVersion: batch/v1\nkind: Job\nmetadata: {{name: sft-{0}, namespace: a}}\n"
+    job += "spec: {{completionMode: Indexed, completions: 2, parallelism: 2, template: {{spec: "
+    job += "{{subdomain: sft-net-{0}, restartPolicy: Never, containers: [{{name: a, image: a}}]}}}}}}\n"
+    text = "---\n".join(part.format(index) for index in range(COPIES) for part in (service, job))
+    fleet = Fleet(read(["-"], io.BytesIO(text.encode())).documents)
+    for derived in ("workloads", "runs", "namespaces"):
+        getattr(fleet, derived)
+    started = time.process_time()
+    found = list(RULES["rendezvous-service-missing"].function(fleet))
+    assert time.process_time() - started < SECONDS
+    assert len(found) == COPIES
+
+
 KUEUE = "apiVersion: kueue.x-k8s.io/v1beta2\n"
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -183,3 +185,18 @@ def test_amounts_are_counted_as_kueue_does_and_shown_as_people_write(
 ) -> None:
     assert counted(resource, Quantity(written)) == amount
     assert shown(resource, amount) == text
+
+
+def test_a_chain_of_many_cohorts_takes_time_in_proportion() -> None:
+    key = ("h100", "cpu")
+    nodes = [
+        QuotaNode(f"c{index}", "Cohort", quotas={key: Quota(1, borrowing_limit=20_000)}) for index in range(20_000)
+    ]
+    for below, above in pairwise(nodes):
+        below.parent = above
+        above.children.append(below)
+    started = time.process_time()
+    for node in nodes:
+        assert node.subtree_quota(key) + node.potential(key)
+    assert time.process_time() - started < 2
+    assert (nodes[-1].subtree_quota(key), nodes[0].potential(key)) == (20_000, 20_000)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final
 from trainshed.checks.pods import issue
 from trainshed.checks.rendezvous_common import meeting
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.access import dig, mapping, text
+from trainshed.fleet.access import mapping, text
 from trainshed.fleet.addresses import Domain, domain, headless, host_text, labels_of, pod_names, service_of
 from trainshed.fleet.document import Document
 from trainshed.fleet.finding import Severity
 from trainshed.fleet.paths import Path
 from trainshed.fleet.pod_labels import pod_labels
 from trainshed.fleet.runs import Run
+from trainshed.fleet.services import Services, services_of
 from trainshed.fleet.workload import PodSet
 from trainshed.spelling import near_miss
 
@@ -39,15 +40,6 @@ def _below(fleet: Fleet) -> Iterator[tuple[Run, PodSet, Domain, bool]]:
             hosts = [labels_of(host, run.workload.namespace) for host in used.get(id(run), ()) if host]
             uses = any(len(host) == 2 and names is not None and names.has(host[0]) for host in hosts)
             yield run, pod_set, found, uses
-
-
-def _services(fleet: Fleet) -> dict[str | None, list[Document]]:
-    """The Services by the namespace that is written in them, and by the one that they land in."""
-    found: dict[str | None, list[Document]] = {}
-    for item in fleet.of(("", "Service")):
-        for place in dict.fromkeys((item.namespace, fleet.namespaces.of(item))):
-            found.setdefault(place, []).append(item)
-    return found
 
 
 @rule("rendezvous-subdomain-missing", severity="error", family=FAMILY)
@@ -142,33 +134,31 @@ def service_missing(fleet: Fleet) -> Iterator[Issue]:
           template:
             spec: {subdomain: sft, restartPolicy: Never, containers: [{name: node, image: trainer}]}
     """
-    services = _services(fleet)
+    services = services_of(fleet)
     for run, pod_set, below, uses in _below(fleet):
         namespace = run.workload.namespace
         if not below.name or service_of(fleet, namespace, below.name):
             continue
-        there = services.get(namespace, [])
-        labels = pod_labels(run.workload, pod_set)
-        selecting = [item for item in there if labels.selected(dig(item.manifest, "spec", "selector")) is not False]
-        selecting = [item for item in selecting if headless(item)] or selecting
-        elsewhere = [item for item in fleet.named("", "Service", below.name) if item.judged]
+        there = services.get(namespace) or Services()
+        selecting = there.selecting(pod_labels(run.workload, pod_set))
+        elsewhere = next((item for item in fleet.named("", "Service", below.name) if item.judged), None)
         where = f"namespace {namespace}" if namespace else "its namespace"
         message = f'the pods\' subdomain is "{below.name}", and {where} has no headless Service of that name'
         related: tuple[tuple[str, Document, Path], ...] = ()
         severity: Severity | None = None
         if selecting:
-            message += f'; Service "{selecting[0].name}" selects these pods'
-            fix = f"write subdomain: {selecting[0].name}, or rename the Service"
-            related = (("the Service that selects them", selecting[0], ("metadata", "name")),)
+            message += f'; Service "{selecting.name}" selects these pods'
+            fix = f"write subdomain: {selecting.name}, or rename the Service"
+            related = (("the Service that selects them", selecting, ("metadata", "name")),)
         elif elsewhere:
-            message += f"; the one in {elsewhere[0].namespace or 'no namespace'} does not count"
+            message += f"; the one in {elsewhere.namespace or 'no namespace'} does not count"
             fix = "move the Service into the namespace of the pods"
-            related = (("the Service of that name", elsewhere[0], ("metadata", "namespace")),)
-        elif near := near_miss(below.name, [item.name for item in there]):
+            related = (("the Service of that name", elsewhere, ("metadata", "namespace")),)
+        elif near := near_miss(below.name, there.names):
             fix = f'did you mean "{near}"?'
         elif uses:
             fix = f'add a headless Service "{below.name}" that selects the pods'
-            if not there:
+            if not there.all:
                 severity, message = "warning", f"{message} in the input; without one the pods' names do not resolve"
         else:
             continue

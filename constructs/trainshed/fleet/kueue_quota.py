@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from itertools import chain, takewhile
 
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
@@ -84,22 +85,19 @@ class QuotaNode:
         return node
 
     @property
-    def ancestors(self) -> list[QuotaNode]:
+    def ancestors(self) -> Iterator[QuotaNode]:
         """The node's parent, its parent, up to the root; none where the chain is a cycle."""
-        found: list[QuotaNode] = []
         node = self
         while node.parent is not None and not node.dropped:
             node = node.parent
-            found.append(node)
-        return found
+            yield node
 
     @property
     def subtree_quotas(self) -> dict[FlavorResource, int]:
         """S: the node's own quota and what its children lend, for every flavor and resource below it."""
         if self._subtree is None:
             for node in _children_first(self):
-                if node._subtree is None:
-                    node._subtree = node._sum()
+                node._subtree = node._sum()
         return self._subtree or {}
 
     def _sum(self) -> dict[FlavorResource, int]:
@@ -127,32 +125,30 @@ class QuotaNode:
 
     def potential(self, key: FlavorResource) -> int:
         """The most the node could ever use while everybody else is idle."""
-        if key not in self._potential:
-            self._potential[key] = self._reach(key)
+        unknown = takewhile(lambda node: key not in node._potential, chain((self,), self.ancestors))
+        for node in reversed(list(unknown)):
+            node._potential[key] = node._reach(key)
         return self._potential[key]
 
     def _reach(self, key: FlavorResource) -> int:
-        reach = 0
-        for node in reversed([self, *self.ancestors]):
-            subtree = node.subtree_quota(key)
-            if node.parent is None or node.dropped:
-                reach = subtree
-                continue
-            reach += node.local_quota(key)
-            limit = node.borrowing_limit(key)
-            if limit is not None:
-                reach = min(reach, subtree + limit)
-        return reach
+        """`potential`, where that of the parent is known."""
+        subtree = self.subtree_quota(key)
+        if self.parent is None or self.dropped:
+            return subtree
+        reach = self.parent._potential[key] + self.local_quota(key)
+        limit = self.borrowing_limit(key)
+        return reach if limit is None else min(reach, subtree + limit)
 
 
 def _children_first(node: QuotaNode) -> Iterator[QuotaNode]:
-    """The nodes of a tree below `node`, it last; each once, even where parents form a cycle."""
+    """The nodes of a tree below `node` whose subtree is not known, it last; each once, even where parents form a
+    cycle."""
     order, seen, stack = [], {id(node)}, [node]
     while stack:
         current = stack.pop()
         order.append(current)
         for child in current.children:
-            if id(child) not in seen:
+            if child._subtree is None and id(child) not in seen:
                 seen.add(id(child))
                 stack.append(child)
     return reversed(order)
@@ -173,7 +169,7 @@ class Usage:
 
     def add(self, node: QuotaNode, key: FlavorResource, amount: int) -> None:
         """Charges `amount` to the node; what exceeds its own part goes on to the parent."""
-        for at in (node, *node.ancestors):
+        for at in chain((node,), node.ancestors):
             own = self._local_available(at, key)
             self._used[(id(at), key)] = self.of(at, key) + amount
             amount -= own
@@ -182,7 +178,7 @@ class Usage:
 
     def remove(self, node: QuotaNode, key: FlavorResource, amount: int) -> None:
         """Takes `amount` back."""
-        for at in (node, *node.ancestors):
+        for at in chain((node,), node.ancestors):
             stored_above = self.of(at, key) - at.local_quota(key)
             self._used[(id(at), key)] = self.of(at, key) - amount
             if stored_above <= 0:
