@@ -18,6 +18,8 @@ _WORDS: Final = re.compile(r"[-_.]+")
 _LONGEST: Final = 317
 _MOST_WORDS: Final = 40
 _DIGITS: Final = re.compile(r"[0-9]+")
+#: What generators put behind a name: cdk8s a hash of the construct's path, kustomize (hasher.go) one of the content.
+_HASH: Final = re.compile(r"-(?:c8[0-9a-f]{6}|[2456789bcdfghkmt]{10})$")
 #: Above this number of names only those that begin or end alike are compared, `_BESIDE` of each side.
 _FEW: Final = 64
 _BESIDE: Final = 16
@@ -41,6 +43,18 @@ class Names(tuple[str, ...]):
     def in_order(self) -> tuple[str, ...]:
         """Each name once, sorted."""
         return tuple(sorted(self._set))
+
+    @cached_property
+    def _by_stem(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name in self._set:
+            found.setdefault(_HASH.sub("", name), []).append(name)
+        return found
+
+    def rehashed(self, name: str) -> str:
+        """The one known name that differs from `name` in its generated hash only, or in having one; else empty."""
+        found = self._by_stem.get(_HASH.sub("", name), [])
+        return found[0] if len(found) == 1 and found[0] != name else ""
 
     @cached_property
     def _index(self) -> _Index:

@@ -133,7 +133,9 @@ def service_account(fleet: Fleet) -> Iterator[Issue]:
 def volume_source(fleet: Fleet) -> Iterator[Issue]:
     """A pod refers to a claim, ConfigMap or Secret that its namespace does not have, but nearly.
 
-    Why: The pod stays Pending or in ContainerCreating until an object of that name appears: with a typo, for ever.
+    Why: The pod stays Pending or in ContainerCreating until an object of that name appears: with a typo, for ever. A
+    name with the hash of cdk8s or kustomize changes with the construct's path or the content; kustomize writes the new
+    one into built-in kinds only. Of a claim that is merely not in the input it is a note: storage is often made apart.
     Fix: Correct the name.
     Bad:
         apiVersion: v1
@@ -182,6 +184,9 @@ def _missing(fleet: Fleet, namespace: str | None, reference: Reference, pod_set:
     if near:
         message = f'{reference.kind} "{reference.name}" is not in the input, but "{near}" is'
         yield issue(pod_set, reference.path, message, f'did you mean "{near}"?')
+    elif renamed := fleet.names("", reference.kind, namespace).rehashed(reference.name):
+        message = f'{reference.kind} "{reference.name}" is not in the input, but "{renamed}" is: its hash has changed'
+        yield issue(pod_set, reference.path, message, f'write "{renamed}", or give it a name without a hash')
     elif elsewhere and namespace and elsewhere[0].namespace:
         message = (
             f'{reference.kind} "{reference.name}" is in namespace "{elsewhere[0].namespace}", the pod in "{namespace}"'

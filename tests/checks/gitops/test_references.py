@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.checks.gitops.worlds import KINDS, PATCHED, Manifest, codes, job, made, pod
+from tests.checks.gitops.worlds import KINDS, PATCHED, Manifest, codes, findings, job, made, pod
 
 RBAC = "rbac.authorization.k8s.io/v1"
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -93,6 +93,28 @@ def test_right_names_are_left_alone(kind: str) -> None:
     spec = mounting("checkpoints") | {"serviceAccountName": "ckpt-writer", "priorityClassName": "low"}
     spec["imagePullSecrets"] = [{"name": "wandb"}]
     assert codes(*KINDS[kind](spec), claim(), secret, account, priority) == set()
+
+
+@pytest.mark.parametrize(
+    ("written", "there"),
+    [
+        ("runs-ckpt-c8f1a2b3", "runs-ckpt-c86b90d4"),  # cdk8s
+        ("settings-7h2k9m5bt4", "settings-8gd4bck62t"),  # kustomize
+        ("settings", "settings-8gd4bck62t"),
+        ("settings-8gd4bck62t", "settings"),
+    ],
+)
+def test_a_name_whose_hash_has_changed_is_told(written: str, there: str) -> None:
+    spec = pod(box={"envFrom": [{"configMapRef": {"name": written}}]})
+    (found,) = findings(job(spec), made("v1", "ConfigMap", name=there))
+    assert (found.code, found.severity) == ("reference-volume-source", "error")
+    assert f'write "{there}"' in found.fix
+
+
+@pytest.mark.parametrize("there", [["settings-c8f1a2b3", "settings-c86b90d4"], ["settings-h100"], ["settings-2026"]])
+def test_names_that_bear_no_hash_are_others(there: list[str]) -> None:
+    spec = pod(box={"envFrom": [{"configMapRef": {"name": "settings-c8000000"}}]})
+    assert codes(job(spec), *(made("v1", "ConfigMap", name=name) for name in there)) == set()
 
 
 @pytest.mark.parametrize("name", ["checkpoints-2", "ckpt", "datasets", "team-b-checkpoints"])
