@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from functools import total_ordering
+from functools import lru_cache, total_ordering
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic_core import PydanticCustomError, core_schema
@@ -164,6 +164,7 @@ def _validated(value: Any) -> Quantity:
         raise PydanticCustomError("quantity", "{reason}", {"reason": encodable(str(error))}) from None
 
 
+@lru_cache(maxsize=1 << 12)
 def _parse(text: str) -> tuple[int, QuantityFormat]:
     if len(text) > _MAX_LENGTH:
         raise ValueError(f'"{text[:20]}…" is not a quantity: it has {len(text)} characters; {_EXPECTED}')

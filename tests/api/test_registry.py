@@ -10,6 +10,7 @@ import pytest
 
 from tests.oracle.core import is_core
 from tests.oracle.crd import crds
+from trainshed.api.base import Model
 from trainshed.api.registry import KINDS, model_for, parse_manifest, scope_of
 
 
@@ -50,3 +51,15 @@ def test_importing_the_registry_imports_no_model() -> None:
     path = {"PYTHONPATH": ":".join(sys.path)}
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=path)
     assert run.stdout.strip() == "['trainshed.api.base', 'trainshed.api.registry']"
+
+
+def test_pydantic_need_not_evaluate_annotations() -> None:
+    """As text they make the start 3 % longer."""
+    for api_version, kind in KINDS:
+        model_for(api_version, kind)
+    models = list(Model.__subclasses__())
+    for model in models:
+        models.extend(model.__subclasses__())
+    ours = [model for model in models if model.__module__.startswith("trainshed.api.")]
+    assert len(ours) > 200
+    assert [model for model in ours if any(isinstance(one, str) for one in model.__annotations__.values())] == []

@@ -1,9 +1,11 @@
-"""What rules share is worked out once for each fleet."""
+"""What rules share is worked out once for each fleet and pod template."""
 
 from __future__ import annotations
 
+from tests.fleet.given import workload
 from trainshed.fleet.fleet import Fleet
 from trainshed.fleet.once import once
+from trainshed.fleet.workload import PodSet
 
 
 def test_each_fleet_is_asked_once() -> None:
@@ -33,3 +35,15 @@ def test_an_empty_answer_is_an_answer() -> None:
     nothing(fleet)
     nothing(fleet)
     assert asked == [fleet]
+
+
+def test_a_rewritten_template_is_asked_again() -> None:
+    @once
+    def size(pod_set: PodSet) -> int:
+        return len(pod_set.containers)
+
+    made = workload("{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: old}]}}")
+    (pod_set,) = made.pod_sets
+    assert size(pod_set) == 1
+    pod_set.rewrite({"spec": {"containers": [{"name": "one"}, {"name": "two"}]}})
+    assert size(pod_set) == 2

@@ -3,8 +3,6 @@
 Rules: the CRD's CEL and `pkg/webhooks/jobset_webhook.go`, create. J1 to J14 are numbered as in the tests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Annotated, ClassVar, Final, Literal
 

@@ -3,8 +3,6 @@
 Schema: JobSet v0.12.0, `jobset.x-k8s.io_jobsets.yaml`. Rules: `pkg/webhooks/jobset_webhook.go` at that tag.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Annotated, Final, Literal

@@ -1,7 +1,5 @@
 """KAI Scheduler v0.17.0: queues, gangs and topologies, as in its CRDs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Final, Literal
 

@@ -3,8 +3,6 @@
 Rules: the CRD and `pkg/webhooks/leaderworkerset_webhook.go`, create.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import Annotated, ClassVar, Final, Literal

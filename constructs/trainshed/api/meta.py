@@ -1,7 +1,5 @@
 """The metadata of a template: what pods or Jobs made from it will carry."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 Rules: kubernetes v1.36, `pkg/apis/networking/validation/validation.go`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 

@@ -3,8 +3,6 @@
 Rules: kubernetes v1.36, `pkg/apis/rbac/validation/validation.go`, after the defaults of `pkg/apis/rbac/v1/defaults.go`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Annotated, ClassVar, Final, Literal
 

@@ -3,8 +3,6 @@
 Rules: kubernetes v1.36, `pkg/apis/scheduling/validation/validation.go`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import ClassVar, Final, Literal
 

@@ -3,8 +3,6 @@
 Rules: k8s.io/apimachinery v0.36, `pkg/apis/meta/v1/validation/validation.go`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal
 

@@ -8,7 +8,6 @@ from typing import Final
 
 from trainshed.checks.options import Options
 from trainshed.faults import nearest
-from trainshed.fleet.access import text
 from trainshed.fleet.document import Document
 from trainshed.fleet.finding import Finding, ObjectRef
 
@@ -27,7 +26,7 @@ class Allowances:
         self._codes: dict[tuple[str, ObjectRef], dict[str, Document]] = {}
         self._used: set[tuple[str, ObjectRef, str]] = set()
         for document in documents:
-            if written := text(document.manifest, *_PATH):
+            if written := document.annotations.get(ANNOTATION):
                 codes = [code for code in re.split(r"[,\s]+", written) if code]
                 self._codes.setdefault((document.file, document.ref), {}).update(dict.fromkeys(codes, document))
 

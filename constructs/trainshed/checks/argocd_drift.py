@@ -176,11 +176,7 @@ def tracking_in_git(fleet: Fleet) -> Iterator[Issue]:
         metadata: {name: settings, namespace: team-a}
     """
     for document in fleet.documents:
-        if (
-            document.judged
-            and not is_live(document)
-            and _TRACKING in strings(document.manifest, "metadata", "annotations")
-        ):
+        if document.judged and _TRACKING in document.annotations and not is_live(document):
             message = f"{_TRACKING} is Argo CD's own and does not belong into Git"
             yield Issue(document, ("metadata", "annotations", _TRACKING), message, "remove it")
 

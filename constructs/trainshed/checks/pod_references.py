@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from trainshed.checks.pods import containers
 from trainshed.fleet.access import Node, dig, mapping, mappings, text
+from trainshed.fleet.once import once
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workload import PodSet
 
@@ -22,8 +23,16 @@ class Reference:
     key_path: Path = ()
 
 
-def references(pod_set: PodSet) -> Iterator[Reference]:
+@once
+def references(pod_set: PodSet) -> list[Reference]:
     """ConfigMaps, Secrets and claims that the pod cannot start without; what is marked optional is left out."""
+    return [
+        *_volumes(pod_set),
+        *(one for path, container in containers(pod_set) for one in _environment(path, container)),
+    ]
+
+
+def _volumes(pod_set: PodSet) -> Iterator[Reference]:
     for index, secret in mappings(pod_set.spec, "imagePullSecrets"):
         if name := text(secret, "name"):
             yield Reference(("spec", "imagePullSecrets", index, "name"), "Secret", name)
@@ -37,8 +46,6 @@ def references(pod_set: PodSet) -> Iterator[Reference]:
             within: Path = (*at, "projected", "sources", position)
             yield from _volume((*within, "configMap"), "ConfigMap", dig(source, "configMap"), "name")
             yield from _volume((*within, "secret"), "Secret", dig(source, "secret"), "name")
-    for path, container in containers(pod_set):
-        yield from _environment(path, container)
 
 
 def _volume(path: Path, kind: str, source: object, field: str) -> Iterator[Reference]:
@@ -53,8 +60,9 @@ def _volume(path: Path, kind: str, source: object, field: str) -> Iterator[Refer
 
 def _environment(path: Path, container: Node) -> Iterator[Reference]:
     for index, variable in mappings(container, "env"):
-        for field, kind in (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret")):
-            source = mapping(variable, "valueFrom", field)
+        given = mapping(variable, "valueFrom")
+        for field, kind in (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret")) if given else ():
+            source = mapping(given, field)
             name = text(source, "name")
             if name and source.get("optional") is not True:
                 at = (*path, "env", index, "valueFrom", field)

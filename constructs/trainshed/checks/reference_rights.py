@@ -69,15 +69,14 @@ def right(fleet: Fleet) -> Iterator[Issue]:
                 ("verbs", _VERBS),
             ):
                 for position, word in enumerate(items(entry, field)):
-                    wrong = _wrong(word, words)
-                    if wrong:
+                    if isinstance(word, str) and word not in words and (wrong := _meant(word, words)):
                         message = f'{field} names "{word}", which grants nothing'
                         yield Issue(role, ("rules", index, field, position), message, f'did you mean "{wrong}"?')
 
 
-def _wrong(word: object, known: Collection[str]) -> str:
-    """The known word that was meant, where `word` is none of them."""
-    if not isinstance(word, str) or word in known or not known or word in ("", "*"):
+def _meant(word: str, known: Collection[str]) -> str:
+    """The known word that was meant by `word`, which is none of them."""
+    if not known or word in ("", "*"):
         return ""
     words = list(known)
     main = word.partition("/")[0]

@@ -1,25 +1,30 @@
-"""What is worked out once for each fleet."""
+"""What is worked out once for each fleet, or for each pod template."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from trainshed.fleet.fleet import Fleet
 
+class Keeper(Protocol):
+    """What answers are kept in: a Fleet, a PodSet."""
+
+    kept: dict[object, Any]
+
+
+K = TypeVar("K", bound=Keeper)
 T = TypeVar("T")
 
 
-def once(work: Callable[[Fleet], T]) -> Callable[[Fleet], T]:
-    """`work`, whose answer the fleet keeps for everybody who asks: no generator, and not to be changed."""
+def once(work: Callable[[K], T]) -> Callable[[K], T]:
+    """`work`, whose answer its argument keeps for everybody who asks: no generator, and not to be changed."""
 
     @wraps(work)
-    def kept(fleet: Fleet) -> T:
-        if work not in fleet.kept:
-            fleet.kept[work] = work(fleet)
-        found: T = fleet.kept[work]
+    def kept(of: K) -> T:
+        if work not in of.kept:
+            of.kept[work] = work(of)
+        found: T = of.kept[work]
         return found
 
     return kept

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from trainshed.fleet.access import Node, mapping, mappings, strings, text
 from trainshed.fleet.amounts import ZERO, Amounts
@@ -42,6 +42,8 @@ class PodSet:
     job_path: Path = ()
     #: How many equal Jobs or groups share `count`: a replicatedJob's or a LeaderWorkerSet's replicas.
     replicas: int = 1
+    #: What `once` has worked out.
+    kept: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def spec(self) -> Node:
@@ -76,6 +78,7 @@ class PodSet:
     def rewrite(self, template: Node) -> None:
         """Puts another template in the place of the one it has."""
         self.template = template
+        self.kept.clear()
         for name in _PARTS:
             self.__dict__.pop(name, None)
 

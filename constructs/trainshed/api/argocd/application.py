@@ -5,8 +5,6 @@ Rules: `util/argo/argo.go` (`ValidatePermissions`, `validateSourcePermissions`, 
 `InvalidSpecError`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import ClassVar, Final, Literal

@@ -3,8 +3,6 @@
 Rules: `applicationset/controllers` and `applicationset/utils` at v3.5.1, and the operator manual's page on templates.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import ClassVar, Final, Literal

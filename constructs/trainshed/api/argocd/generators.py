@@ -4,8 +4,6 @@ Schema: Argo CD v3.5.1, `applicationset-crd.yaml`. A generator inside matrix or 
 and merge, which the CRD leaves open (any JSON).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated
 

@@ -4,8 +4,6 @@ Rules: `pkg/apis/application/v1alpha1/app_project_types.go` (`ValidateProject`) 
 `validateRoleName`, `validateGroupName`, `SyncWindow.Validate`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Annotated, ClassVar, Final, Literal

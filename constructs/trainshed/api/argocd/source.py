@@ -3,8 +3,6 @@
 Schema: Argo CD v3.5.1, `manifests/crds/application-crd.yaml`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated
 

@@ -3,8 +3,6 @@
 Rules: kubernetes v1.36, `pkg/apis/core/validation/validation.go`, `ValidateConfigMap`.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Iterator

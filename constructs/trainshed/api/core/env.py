@@ -3,8 +3,6 @@
 Rules: k8s.io/kubernetes v1.36, `pkg/apis/core/validation/validation.go`, ValidateEnv and ValidateEnvFrom.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, Final
 

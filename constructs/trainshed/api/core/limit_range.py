@@ -3,8 +3,6 @@
 Rules: kubernetes v1.36, `pkg/apis/core/validation/validation.go`, `ValidateLimitRange`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Final, Literal
 

@@ -4,8 +4,6 @@ Rules: kubernetes v1.36, `pkg/apis/core/validation/validation.go`, `ValidateName
 v0.36, `api/helpers.go`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import ClassVar, Final, Literal

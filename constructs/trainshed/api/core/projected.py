@@ -3,8 +3,6 @@
 Rules: k8s.io/kubernetes v1.36, `pkg/apis/core/validation/validation.go`, validateProjectionSources.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, Final, Literal
 

@@ -4,8 +4,6 @@ Rules: kubernetes v1.36, `pkg/apis/core/validation/validation.go` (`ValidateReso
 `pkg/apis/core/helper/helpers.go`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Annotated, ClassVar, Final, Literal
 

@@ -4,8 +4,6 @@ Rules: k8s.io/kubernetes v1.36, `pkg/apis/core/validation/validation.go`, Valida
 `pkg/apis/core/helper/helpers.go` for the classes of resource names.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Final

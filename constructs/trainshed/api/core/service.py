@@ -4,8 +4,6 @@ Rules: kubernetes v1.36, `pkg/apis/core/validation/validation.go`, `ValidateServ
 `pkg/apis/core/v1/defaults.go` (type ClusterIP, protocol TCP, sessionAffinity None).
 """
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Callable, Iterator
 from typing import Annotated, ClassVar, Final, Literal

@@ -1,7 +1,5 @@
 """core/v1 ServiceAccount."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from trainshed.api.base import KubernetesObject, Model

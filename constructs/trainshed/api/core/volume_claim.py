@@ -1,7 +1,5 @@
 """core/v1 PersistentVolumeClaim. Its rules are those of its spec, see `claim`."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from trainshed.api.base import KubernetesObject

@@ -1,7 +1,5 @@
 """The weight of a queue or cohort when a cohort's unused quota is shared out (Kueue v0.19.2, v1beta2)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

@@ -1,7 +1,5 @@
 """LocalQueue (kueue.x-k8s.io/v1beta2), as in Kueue v0.19.2."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from trainshed.api.base import KubernetesObject, Model

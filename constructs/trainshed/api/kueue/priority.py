@@ -1,7 +1,5 @@
 """WorkloadPriorityClass (kueue.x-k8s.io/v1beta2), as in Kueue v0.19.2."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field

@@ -4,8 +4,6 @@ Shapes and bounds: Kueue v0.19.2, CRDs of ClusterQueue and Cohort, v1beta2. Rule
 same tag (`clusterqueue_webhook.go`, `cohort_webhook.go`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Final
 

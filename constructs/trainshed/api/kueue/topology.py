@@ -1,7 +1,5 @@
 """Topology (kueue.x-k8s.io/v1beta2), as in Kueue v0.19.2."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Final, Literal
 

@@ -4,8 +4,6 @@ Schema: Kubeflow Trainer v2.3.0, `trainer.kubeflow.org_trainjobs.yaml`. No image
 can be patched.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, Final
 

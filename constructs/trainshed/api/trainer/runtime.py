@@ -4,8 +4,6 @@ Rules: the CRD's CEL, `pkg/webhooks/trainingruntime_webhook.go`, and the rules o
 name. Trainer does not check the latter: a JobSet that is refused shows as an event on a TrainJob without a status.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Final, Literal
 

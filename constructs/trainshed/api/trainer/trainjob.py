@@ -4,8 +4,6 @@ Rules: the CRD's CEL, and what the webhook (`pkg/webhooks`, `pkg/runtime`) can t
 numbered as in the tests.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator
 from typing import Annotated, ClassVar, Final, Literal

@@ -1,7 +1,5 @@
 """`batch.volcano.sh/v1alpha1` CronJob: Volcano Jobs by the clock (v1.15.1, its CRD and webhook)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 

@@ -4,8 +4,6 @@ Rules beyond the CRD: `pkg/webhooks/admission/jobs/validate/admit_job.go`. Wheth
 leaf needs the other objects and is not here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 

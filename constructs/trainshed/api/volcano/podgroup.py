@@ -1,7 +1,5 @@
 """PodGroup (scheduling.volcano.sh/v1beta1), as in Volcano v1.15.1."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field

@@ -4,8 +4,6 @@ Rules beyond the CRD: `pkg/webhooks/admission/queues/validate`. Those that compa
 children need the other queues and are not here.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Final, Literal

@@ -3,8 +3,6 @@
 Rules: `pkg/webhooks/admission/jobs/validate/admit_job.go`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 

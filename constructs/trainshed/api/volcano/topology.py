@@ -1,7 +1,5 @@
 """How close together Volcano must place pods: shared by Job, its tasks' partitions, PodGroup and its subgroups."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
