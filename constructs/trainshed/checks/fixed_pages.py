@@ -248,7 +248,7 @@ FIXED: Final = [
         (
             "schema-version",
             "error",
-            "The API version is not served by the target.",
+            "The API version is not served by the target, or by the CRD of the kind.",
             "The API server does not know the object.",
             "Write the version named, and check what changed in it.",
         ),

@@ -27,6 +27,7 @@ from trainshed.target import Target
 _CODES: Final = {
     "extra_forbidden": "schema-unknown-field",
     "missing": "schema-missing-field",
+    "version": "schema-version",
     "literal_error": "schema-enum",
     "shape": "schema-format",
     "quantity": "schema-quantity",
@@ -102,6 +103,7 @@ class SchemaPass:
         if schema_core.is_builtin(document.group):
             yield from schema_core.core_mistakes(manifest, self._target.kubernetes)
         elif custom is None:
+            yield from self._not_served(written)
             key = f"{document.api_version} {document.kind}"
             self.unknown_kinds[key] = self.unknown_kinds.get(key, 0) + 1
 
@@ -111,6 +113,13 @@ class SchemaPass:
         if custom is None and of_input:
             custom = self._of_input.find(document)
         return custom if custom is not None and custom.usable else None
+
+    def _not_served(self, document: Document) -> Iterator[Mistake]:
+        served = self._custom.served(document) or self._of_input.served(document)
+        if served and document.version not in served:
+            versions = ", ".join(sorted(set(served)))
+            message = f"the CustomResourceDefinition of {document.kind} serves {versions}, not {document.version}"
+            yield Mistake("version", ("apiVersion",), message, f"write apiVersion: {document.group}/{served[-1]}")
 
     def _before(self, document: Document) -> dict[str, Any] | None:
         before = self._before_of(document)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from trainshed.api.mistakes import Mistake
 from trainshed.checks.schema_core import core_mistakes, without_status
@@ -16,6 +16,7 @@ from trainshed.fleet.paths import Path, show_path
 from trainshed.target import TARGET
 
 _Key = tuple[str, str]
+_T = TypeVar("_T")
 _GROUP: Final = "apiextensions.k8s.io"
 _KIND: Final = "CustomResourceDefinition"
 
@@ -100,9 +101,12 @@ class CustomKinds:
 
     def __init__(self, definitions: Iterable[Document] = (), release: str = TARGET.kubernetes) -> None:
         self._kinds: dict[_Key, CustomKind] = {}
+        self._served: dict[_Key, list[str]] = {}
         for definition in definitions:
             if (definition.group, definition.kind) == (_GROUP, _KIND):
                 self._kinds |= {kind.key: kind for kind in _versions(definition, release)}
+                name, served = _served(definition)
+                self._served.setdefault(name, []).extend(served)
 
     def __len__(self) -> int:
         return len(self._kinds)
@@ -110,6 +114,10 @@ class CustomKinds:
     def find(self, document: Document) -> CustomKind | None:
         """The definition of a document's kind at its version, or None."""
         return self._kinds.get((document.api_version, document.kind)) if self._kinds else None
+
+    def served(self, document: Document) -> list[str]:
+        """The versions of a document's kind that are served; none where the kind is not defined."""
+        return self._served.get((document.group, document.kind), []) if self._served else []
 
     @property
     def all(self) -> list[CustomKind]:
@@ -128,22 +136,38 @@ class InputKinds:
     ) -> None:
         self._world_of = world_of
         self._kinds: dict[_Key, dict[str, CustomKind]] = {}
+        self._served: dict[_Key, dict[str, list[str]]] = {}
         for document in documents:
             if document.kind == _KIND and document.api_version == f"{_GROUP}/v1" and document.judged:
                 for kind in _versions(document, release, of_input=True):
                     self._kinds.setdefault(kind.key, {})[world_of(document)] = kind
+                name, served = _served(document)
+                self._served.setdefault(name, {})[world_of(document)] = served
 
     def find(self, document: Document) -> CustomKind | None:
         """The definition of a document's kind at its version, or None."""
-        if not self._kinds or not (found := self._kinds.get((document.api_version, document.kind))):
+        return self._of_world(self._kinds, (document.api_version, document.kind), document)
+
+    def served(self, document: Document) -> list[str]:
+        """The versions of a document's kind that are served; none where the kind is not defined."""
+        return self._of_world(self._served, (document.group, document.kind), document) or []
+
+    def _of_world(self, known: dict[_Key, dict[str, _T]], key: _Key, document: Document) -> _T | None:
+        if not known or not (found := known.get(key)):
             return None
         own = found.get(self._world_of(document))
-        return own or (next(iter(found.values())) if len(found) == 1 else None)
+        return own if own is not None or len(found) > 1 else next(iter(found.values()))
 
     @property
     def all(self) -> list[CustomKind]:
         """Every version of every kind."""
         return [kind for found in self._kinds.values() for kind in found.values()]
+
+
+def _served(definition: Document) -> tuple[_Key, list[str]]:
+    spec = mapping(definition.manifest, "spec")
+    versions = [text(item, "name") for _, item in mappings(spec, "versions") if item.get("served") is not False]
+    return (text(spec, "group"), text(spec, "names", "kind")), versions
 
 
 def _versions(definition: Document, release: str, *, of_input: bool = False) -> Iterator[CustomKind]:

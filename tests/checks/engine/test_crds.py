@@ -206,6 +206,19 @@ def test_a_given_definition_that_is_broken_is_told(tmp_path: Path, spec: Any) ->
     assert finding.place.file.endswith("thing.yaml")
 
 
+def test_a_version_that_the_definition_does_not_serve_is_told(tmp_path: Path, thing: Options) -> None:
+    other = "apiVersion: example.com/v2\nkind: Thing\nmetadata: {name: a}\nspec: {size: 1}\n"
+    expected = [
+        "schema-version apiVersion: apiVersion: the CustomResourceDefinition of Thing serves v1, not v2; "
+        "write apiVersion: example.com/v1"
+    ]
+    assert told(checked(tmp_path, crd(SPEC) + other)) == expected
+    assert told(checked(tmp_path, other, thing)) == expected
+    assert told(checked(tmp_path, other)) == []
+    withdrawn = crd(SPEC).replace("served: true", "served: false")
+    assert told(checked(tmp_path, withdrawn + other.replace("/v2", "/v1"))) == [], "nothing is said to be served"
+
+
 def test_required_fields_may_be_named_twice(tmp_path: Path) -> None:
     report = checked(tmp_path, crd({"type": "object", "required": ["a", "a"]}) + THING + "spec: {}\n")
     assert [one.path for one in report.findings] == ["spec.a"]
