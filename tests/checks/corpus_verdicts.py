@@ -83,7 +83,9 @@ VERDICTS: dict[str, Verdict] = {
     ),
     "workloads/jobset/pytorch_resnet-cifar10_resnet.yaml": _warning(
         "schema OK",
-        "torchrun runs without --nnodes in four pods that name one address: each trains by itself",
+        "torchrun runs without --nnodes in four pods that name one address: each trains by itself, from an image "
+        "called latest",
+        "torchrun-image-moves",
         "torchrun-nodes-missing",
     ),
     "workloads/jobset/simple_ttl-after-finished.yaml": _error(

@@ -110,6 +110,44 @@ def _wrong_option(option: str) -> tuple[str, str] | None:
     return None
 
 
+@rule("argocd-replace-beats-server-side", severity="warning", family=FAMILY)
+def replace_beats_server_side(fleet: Fleet) -> Iterator[Issue]:
+    """Objects are to be replaced and to be applied by the server at once.
+
+    Why: `Replace=true` wins over `ServerSideApply=true` (argo-cd v3.5, `sync_context.go`): each sync puts the whole
+    object in place of the live one, with what other controllers have written into it.
+    Fix: Keep ServerSideApply; write Replace only on the objects that need it, and with Force.
+    Bad:
+        apiVersion: argoproj.io/v1alpha1
+        kind: Application
+        metadata: {name: runs, namespace: argocd}
+        spec:
+          project: platform
+          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
+          destination: {server: https://kubernetes.default.svc, namespace: team-a}
+          syncPolicy: {syncOptions: [ServerSideApply=true, Replace=true]}
+    Good:
+        apiVersion: argoproj.io/v1alpha1
+        kind: Application
+        metadata: {name: runs, namespace: argocd}
+        spec:
+          project: platform
+          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
+          destination: {server: https://kubernetes.default.svc, namespace: team-a}
+          syncPolicy: {syncOptions: [ServerSideApply=true]}
+    """
+    message = "Replace=true wins over ServerSideApply=true, so each sync replaces the whole object"
+    for document in fleet.documents:
+        options = sync_options(document) if document.judged else ()
+        if "Replace=true" in options and "ServerSideApply=true" in options and "Force=true" not in options:
+            yield Issue(document, ("metadata", "annotations", OPTIONS), message, "remove Replace=true")
+    for application, path, spec in application_specs(fleet):
+        written = items(spec, "syncPolicy", "syncOptions")
+        if "Replace=true" in written and "ServerSideApply=true" in written:
+            at = (*path, "syncPolicy", "syncOptions", written.index("Replace=true"))
+            yield Issue(application, at, message, "remove Replace=true")
+
+
 @rule("argocd-unknown-hook", severity="error", family=FAMILY)
 def unknown_hook(fleet: Fleet) -> Iterator[Issue]:
     """An object is a hook of a type that does not exist.

@@ -191,10 +191,12 @@ def replacement_hangs(fleet: Fleet) -> Iterator[Issue]:
         restarts = whole(run.workload.manifest, "spec", "failurePolicy", "maxRestarts") or 0
         for pod_set in _worlds(run):
             job = pod_set.job
-            if job.get("backoffLimit") == 0 and not (job.get("podReplacementPolicy") or job.get("podFailurePolicy")):
+            replaced = job.get("podReplacementPolicy") in (None, "", "TerminatingOrFailed")
+            if job.get("backoffLimit") == 0 and replaced and not job.get("podFailurePolicy"):
                 message = "backoffLimit is 0 without podReplacementPolicy: Failed, so peers of an evicted pod hang"
-                path = (*pod_set.job_path, "backoffLimit")
-                fix = "add podReplacementPolicy: Failed"
+                written = "podReplacementPolicy" in job
+                path = (*pod_set.job_path, "podReplacementPolicy" if written else "backoffLimit")
+                fix = f"{'write' if written else 'add'} podReplacementPolicy: Failed"
                 yield Issue(pod_set.document, path, message, fix, None if restarts > 0 else "info")
 
 

@@ -244,7 +244,7 @@ def over_limit(fleet: Fleet) -> Iterator[Issue]:
         if over:
             at, resource, limit = over[0]
             message = (
-                f"{who} needs {in_units(resource, needs[resource])}, and the limit of queue "
+                f"{who} needs {in_units(resource, needs[resource])}, and the {resource} limit of queue "
                 f'"{at.name}" is {in_units(resource, limit)}: it never starts'
             )
             place = ("spec", "resources", resource, "limit")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from trainshed.checks.argocd import is_live
+from trainshed.checks.argocd import is_live, under_argocd
 from trainshed.checks.kueue_common import managed_workloads, queue_path
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import dig, mapping, mappings, text, whole
@@ -291,8 +291,7 @@ def suspend_in_git(fleet: Fleet) -> Iterator[Issue]:
     """A queued job's manifest has `suspend`.
 
     Why: Kueue's webhook suspends the job and its controller resumes it. With `suspend` in Git a GitOps tool that heals
-    itself suspends running training and Kueue resumes it, for ever. A warning where the input has Argo CD
-    Applications.
+    itself suspends running training and Kueue resumes it, for ever. A warning where the input shows Argo CD.
 
     Fix: Leave `suspend` out.
 
@@ -313,7 +312,7 @@ def suspend_in_git(fleet: Fleet) -> Iterator[Issue]:
           template:
             spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
     """
-    argocd = fleet.has_kind("argoproj.io", "Application") or fleet.has_kind("argoproj.io", "ApplicationSet")
+    argocd = under_argocd(fleet) if fleet.workloads else False
     for workload in managed_workloads(fleet):
         if not workload.queue_name or is_live(workload.document):
             continue

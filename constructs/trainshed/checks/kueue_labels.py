@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.kueue_common import QUEUE_NAME, managed_workloads
 from trainshed.checks.kueue_places import (
@@ -19,6 +19,8 @@ from trainshed.checks.kueue_places import (
     metadata_of,
 )
 from trainshed.checks.rule import Issue, rule
+from trainshed.fleet.finding import Severity
+from trainshed.fleet.kueue_tree import KUEUE
 from trainshed.fleet.once import once
 from trainshed.fleet.paths import Path, show_path
 from trainshed.fleet.workload import Workload
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
 
 _FAMILY = "kueue labels"
+_MANAGED: Final = f"{KUEUE}/managed"
 _TRAINER = "trainer.kubeflow.org"
 #: The webhooks of these kinds copy the labels down, and a label on the pods alone works as well.
 _POD_BASED = frozenset({"Deployment", "StatefulSet", "LeaderWorkerSet"})
@@ -267,4 +270,7 @@ def owned_key(fleet: Fleet) -> Iterator[Issue]:
                 for key in values:
                     if key in OWNED:
                         message = f"{key} is written by Kueue itself"
-                        yield Issue(block.document, (*block.path, field, key), message, "leave it out")
+                        refused = field == "labels" and key == _MANAGED and values[key] != "true"
+                        message += ', and its webhook refuses a value other than "true"' if refused else ""
+                        severity: Severity | None = "error" if refused and block.document.kind == "Pod" else None
+                        yield Issue(block.document, (*block.path, field, key), message, "leave it out", severity)

@@ -223,6 +223,12 @@ def scale_target(fleet: Fleet) -> Iterator[Issue]:
         kind = text(scaler.manifest, "spec", "scaleTargetRef", "kind")
         name = text(scaler.manifest, "spec", "scaleTargetRef", "name")
         known = fleet.names(group if slash else "", kind, scaler.namespace)
-        if name and name not in known and (near := near_miss(name, known)):
+        if not name or name in known:
+            continue
+        if near := near_miss(name, known):
             message = f'{kind} "{name}" is not in the input, but "{near}" is'
             yield Issue(scaler, ("spec", "scaleTargetRef", "name"), message, f'did you mean "{near}"?')
+        elif known:
+            message = f'{kind} "{name}" is not in the input, which has {listed(known)} in the namespace'
+            fix = "name one of these, unless it is made elsewhere"
+            yield Issue(scaler, ("spec", "scaleTargetRef", "name"), message, fix, "warning")

@@ -82,6 +82,8 @@ def address_local(fleet: Fleet) -> Iterator[Issue]:
 
 def _one_process(member: Member) -> bool:
     """MASTER_ADDR of a program that torchrun does not start says nothing where the world is one pod's."""
+    if member.launch.kind == "accelerate":
+        return member.nodes is None or member.nodes[1] < 2
     world = member.launch.variable("WORLD_SIZE")
     return member.launch.kind != "torchrun" and world is None
 

@@ -247,11 +247,23 @@ def _repeats(run: Run, member: Member, option: Option) -> str:
         others = [item for item in run.torch if item.pod_set is not member.pod_set and _same(item, option)]
         if others:
             return f"which begins at 0 in the job {others[0].pod_set.name} as well"
+        for item, rank in _written_ranks(run):
+            if item.pod_set is not member.pod_set and 0 <= rank < pods:
+                return f"which begins at 0, and {rank} is the rank of the job {item.pod_set.name}"
     if form == "Job" and not member.pod_set.job and (ref.name in _TASK_INDEX or _TASK_INDEX[0] in ref.text):
         others = [item for item in run.members if item.pod_set is not member.pod_set and _same(item, option)]
         if others:
             return f"which begins at 0 in the task {others[0].pod_set.name} as well"
     return ""
+
+
+def _written_ranks(run: Run) -> Iterator[tuple[Member, int]]:
+    """The members of one pod whose rank is a number, as a leader's, with that number."""
+    for member in run.torch:
+        option = _rank(member)
+        rank = number(option.word) if option is not None and literal(option.word) is not None else None
+        if rank is not None and member.pod_set.count == 1 and member.certain:
+            yield member, rank
 
 
 def _same(member: Member, option: Option) -> bool:

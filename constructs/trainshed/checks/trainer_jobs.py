@@ -10,6 +10,8 @@ from trainshed.checks.trainer_common import GROUP, SHIPPED, jobs, nodes_of, poli
 from trainshed.fleet.access import dig, mapping, mappings, text, whole
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
+from trainshed.fleet.runs import gpus
+from trainshed.fleet.workload import Workload
 from trainshed.naming_budgets import budget_trainjob, trainjob_name_errors, worst
 from trainshed.spelling import near_miss
 
@@ -80,7 +82,7 @@ def runtime_missing(fleet: Fleet) -> Iterator[Issue]:
             if elsewhere:
                 message += f", but in {elsewhere[0].namespace}: TrainJobs use runtimes of their own namespace"
             fix = f'did you mean "{near}"?' if near else "add the runtime to the namespace, or name another"
-            yield Issue(job, (*at, "name"), message, fix, None if near or elsewhere else "warning")
+            yield Issue(job, (*at, "name"), message, fix)
 
 
 def _elsewhere(fleet: Fleet, job: Document, name: str) -> Iterator[Issue]:
@@ -208,6 +210,22 @@ def without_trainer(fleet: Fleet) -> Iterator[Issue]:
                 f"there is no spec.trainer, so Trainer injects no PET_ variables: {nodes} pods train by themselves"
             )
             yield Issue(workload.document, ("spec",), message, f"add trainer: {{numNodes: {nodes}}}")
+        elif nodes == 1 and (devices := _lone_process(fleet, workload)) and "trainer" not in workload.manifest["spec"]:
+            message = "there is no spec.trainer, so Trainer injects no PET_NPROC_PER_NODE: torchrun starts one process "
+            message += f"on {devices} GPUs"
+            yield Issue(
+                workload.document, ("spec",), message, f"add trainer: {{numNodes: 1, numProcPerNode: {devices}}}"
+            )
+
+
+def _lone_process(fleet: Fleet, workload: Workload) -> int:
+    """The GPUs of a container in which torchrun is not told how many processes to start; 0 where there is none."""
+    for run in fleet.runs:
+        for member in run.torch if run.workload.document is workload.document else ():
+            devices = gpus(member.container) or 0
+            if devices > 1 and member.certain and member.launch.option("nproc-per-node") is None:
+                return devices
+    return 0
 
 
 @rule("trainer-no-nodes", severity="error", family=FAMILY, targets=("trainer",))

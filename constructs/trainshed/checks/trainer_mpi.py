@@ -95,11 +95,11 @@ def _devices(job: Job) -> int:
 
 @rule("trainer-mpi-node", severity="error", family=FAMILY, targets=("trainer",))
 def mpi_node(fleet: Fleet) -> Iterator[Issue]:
-    """An MPI runtime has no job called `node`.
+    """An MPI runtime has no job called `node`, or none called `launcher`.
 
-    Why: Trainer gives numNodes to the replicatedJob `node` and writes the hostfile from its pods. Under another name
-    it stays with what the runtime says.
-    Fix: Call the workers' job `node`.
+    Why: Trainer gives numNodes to the replicatedJob `node` and writes the hostfile from its pods; the job `launcher`
+    gets the hostfile and the ssh key. Under another name they stay with what the runtime says.
+    Fix: Call the workers' job `node`, and the one that runs mpirun `launcher`.
     Bad:
         apiVersion: trainer.kubeflow.org/v1alpha1
         kind: ClusterTrainingRuntime
@@ -143,3 +143,7 @@ def mpi_node(fleet: Fleet) -> Iterator[Issue]:
             names = ", ".join(job.name for job in found)
             message = f'mpi needs a job called "node" for its workers, and here are {names}'
             yield Issue(runtime, JOBS, message, "call the workers' job node")
+        elif policy_of(runtime) == "mpi" and found and not any(job.name == "launcher" for job in found):
+            names = ", ".join(job.name for job in found)
+            message = f'mpi needs a job called "launcher" that runs mpirun, and here is only {names}'
+            yield Issue(runtime, JOBS, message, "add the job launcher")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import ValidationError
 
 from trainshed.api.base import KubernetesObject
-from trainshed.api.registry import model_for
+from trainshed.api.registry import model_for, scope_of
 from trainshed.fleet.document import Document
 from trainshed.spelling import Names
 from trainshed.target import TARGET, Target
@@ -55,6 +55,9 @@ class Fleet:
         for document in self.documents:
             self._by_kind.setdefault((document.group, document.kind), []).append(document)
             self._by_name.setdefault(document.identity, document)
+            if document.namespace is not None and scope_of(document.api_version, document.kind) == "Cluster":
+                # The API server ignores the namespace, so references find the object all the same.
+                self._by_name.setdefault((document.group, document.kind, "", document.name), document)
 
     def of(self, *kinds: Kind) -> list[Document]:
         """The judged documents of these (group, kind) pairs, in input order within each kind."""

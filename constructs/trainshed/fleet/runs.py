@@ -89,10 +89,13 @@ class Run:
         launching = sum(pod_set.count for pod_set in pod_sets)
         counts = {launching, self.workload.pods}
         for pod_set in pod_sets:
-            if pod_set.replicas > 1:
+            if pod_set.replicas > 1 and self.workload.units == 1:
                 counts |= {pod_set.count, pod_set.count // pod_set.replicas}
         if self.workload.units > 1:
             counts = {count // self.workload.units for count in counts}
+        subgroup = dig(self.workload.manifest, "spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize")
+        if isinstance(subgroup, int):
+            counts.add(subgroup)
         return counts
 
     @property
