@@ -6,6 +6,7 @@ The fleet is rendered by `sides/fleet_side.py`: 11 objects and one training run 
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 import time
@@ -27,6 +28,8 @@ from trainshed.checks.options import Options
 
 RATIO_BAR: Final = 2.0
 START_BAR: Final = 0.4
+#: With it every start compiles every module anew; whoever has installed the command has the caches.
+_NO_CACHES: Final = "PYTHONDONTWRITEBYTECODE"
 FLEET: Final = Side("fleet", (sys.executable, str(Path(__file__).parent / "sides" / "fleet_side.py")))
 
 
@@ -71,11 +74,13 @@ def show_start(console: Console, folder: Path, runs: int) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("one file of")
     table.add_column("s", justify="right")
+    environment = {name: value for name, value in os.environ.items() if name != _NO_CACHES}
     for name in ("ConfigMap", "ClusterQueue", "Job", "TrainJob"):
         file = folder / f"{name}.yaml"
         file.write_text(_small(name, folder), encoding="utf-8")
         command = [sys.executable, "-c", "from trainshed.cli import main; main()", "check", str(file)]
-        seconds = best(partial(subprocess.run, command, stdout=subprocess.DEVNULL, check=False), runs + 2)
+        started = partial(subprocess.run, command, stdout=subprocess.DEVNULL, check=False, env=environment)
+        seconds = best(started, runs + 2)
         table.add_row(name, f"{seconds:.2f}")
     console.print(table)
     console.print(f"bar: ≤ {START_BAR} s from start to exit")
