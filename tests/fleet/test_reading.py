@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from trainshed.fleet.nodes import Limits
+from trainshed.fleet.compose import Limits
 from trainshed.fleet.reading import Reading, read
 
 JOB = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {name}\n  namespace: aurora\nspec:\n  parallelism: 2\n"

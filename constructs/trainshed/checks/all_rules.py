@@ -57,6 +57,7 @@ MODULES: Final[tuple[str, ...]] = (
     "kueue_levels",
     "kueue_manager",
     "kueue_namespaces",
+    "kueue_node_sizes",
     "kueue_nodes",
     "kueue_pod_groups",
     "kueue_priority",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from trainshed.checks.kueue_common import container_name, elsewhere, place_in, queued, request_path
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.kueue_feasibility import feasibilities, requests_of
+from trainshed.fleet.kueue_feasibility import feasibilities
+from trainshed.fleet.kueue_requests import requests_of
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet

@@ -9,7 +9,7 @@ from trainshed.faults import nearest
 from trainshed.fleet.access import dig, mapping
 from trainshed.fleet.document import Document
 from trainshed.fleet.finding import Severity
-from trainshed.fleet.kueue_feasibility import local_queue_of, managed_workloads
+from trainshed.fleet.kueue_requests import local_queue_of, managed_workloads
 from trainshed.fleet.kueue_tree import KUEUE, ClusterQueueNode, LocalQueueNode
 from trainshed.fleet.paths import Path
 from trainshed.fleet.workload import PodSet, Workload

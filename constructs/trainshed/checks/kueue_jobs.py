@@ -9,7 +9,7 @@ from trainshed.checks.argocd import is_live, under_argocd
 from trainshed.checks.kueue_common import managed_workloads, queue_path
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import dig, mapping, mappings, text, whole
-from trainshed.fleet.kueue_feasibility import MIN_PARALLELISM
+from trainshed.fleet.kueue_requests import MIN_PARALLELISM
 from trainshed.fleet.kueue_tree import KUEUE
 from trainshed.fleet.workload import Workload
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from trainshed.checks.kueue_common import managed_workloads
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import dig, items, mapping, mappings, text
-from trainshed.fleet.kueue_feasibility import admits_nothing, local_queue_of
+from trainshed.fleet.kueue_feasibility import admits_nothing
+from trainshed.fleet.kueue_requests import local_queue_of
 from trainshed.fleet.kueue_tree import ClusterQueueNode, LocalQueueNode
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import Any, Final
 import yaml
 
 from trainshed.fleet.access import Node
-from trainshed.fleet.nodes import Builder, Limits, Refused, compose
+from trainshed.fleet.compose import Limits, Refused, compose
+from trainshed.fleet.nodes import Builder
 
 _LIMITS: Final = Limits(depth=100, nodes=50_000, expanded=100_000)
 _LONGEST: Final = 1 << 20

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 from trainshed.fleet.access import Node, dig, items, mapping, mappings, strings, text
+from trainshed.fleet.compose import Limits, Refused, compose
 from trainshed.fleet.document import Document
-from trainshed.fleet.nodes import Builder, Limits, Refused, compose
+from trainshed.fleet.nodes import Builder
 from trainshed.fleet.paths import Path
 from trainshed.quantity import Quantity
 

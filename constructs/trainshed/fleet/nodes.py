@@ -1,35 +1,19 @@
-"""YAML text to plain data, at the speed of libyaml's node graph, keeping count of what Kubernetes would not forgive."""
+"""YAML nodes to plain data, keeping count of what Kubernetes would not forgive."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-import yaml
-from yaml._yaml import CParser
-from yaml.events import CollectionEndEvent, CollectionStartEvent
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from trainshed.fleet.compose import Limits, Refused, too_deep
 from trainshed.fleet.scalars import HINTS, TagError, key_text, resolve, resolve_tagged
 
-_GUARDED_SIZE: Final = 1 << 20
 _NOT_FINITE: Final = (float("inf"), float("-inf"))
-_LIBYAML_LEVELS: Final = 1000
-# libyaml 0.2.6 stops at 1,000 levels itself.
-_NESTING_IS_BOUNDED: Final = tuple(map(int, yaml._yaml.get_version())) >= (0, 2, 6)
 _CACHED_SCALARS: Final = 20_000
 _BOMB: Final = "has aliases that expand to {}"
 _BOMB_FIX: Final = "write the values out, or use fewer aliases"
 _MERGE_TAG: Final = "tag:yaml.org,2002:merge"
-
-
-class Refused(Exception):  # noqa: N818  (a verdict on the input, not an error of ours)
-    """A document that is not read further: the finding's code, what is wrong, what would be right, the node."""
-
-    def __init__(self, code: str, message: str, fix: str, node: Node | None = None) -> None:
-        super().__init__(message)
-        self.code, self.message, self.fix, self.node = code, message, fix, node
 
 
 class Problem(NamedTuple):
@@ -39,67 +23,6 @@ class Problem(NamedTuple):
     node: Node
     detail: str = ""
     other: Node | None = None
-
-
-class Limits(NamedTuple):
-    """What one document may cost: levels of nesting, nodes in the text, nodes after aliases are expanded.
-
-    `copies` is what aliases may add over a whole reading. `documents` and `findings` bound one file.
-    """
-
-    depth: int = 200
-    nodes: int = 4_000_000
-    expanded: int = 400_000
-    copies: int = 4_000_000
-    documents: int = 300_000
-    findings: int = 500
-
-
-class _Parser(CParser):
-    """libyaml's composer without PyYAML's tag resolution: implicit tags stay None and cost one call.
-
-    The two hooks that the composer calls on its way down and up get C functions that do nothing.
-    """
-
-    resolve = staticmethod(lambda kind, value, implicit: None)
-    descend_resolver: Any = staticmethod(operator.is_)
-    ascend_resolver: Any = bool
-
-
-class _CountingParser(_Parser):
-    """The same with a bound on the number of nodes, for texts that are large enough to need one."""
-
-    left = 0
-
-    def descend_resolver(self, parent: Node | None, index: object) -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise Refused("yaml-too-large", "has more values than can be read at once", "split the file", parent)
-
-
-def compose(text: str, limits: Limits) -> Iterator[Node]:
-    """The root node of every document in `text`. Raises yaml.YAMLError or Refused where it cannot go on."""
-    if not _NESTING_IS_BOUNDED:
-        _check_nesting(text)
-    parser = _Parser(text)
-    if len(text) >= _GUARDED_SIZE:
-        parser = _CountingParser(text)
-        parser.left = limits.nodes
-    while parser.check_node():
-        if (root := parser.get_node()) is not None:
-            yield root
-
-
-def _check_nesting(text: str) -> None:
-    """Refuses nesting on which the composer's recursion in C could overflow the stack (libyaml before 0.2.6)."""
-    depth, parser = 0, _Parser(text)
-    while (event := parser.get_event()) is not None:
-        if isinstance(event, CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, CollectionEndEvent):
-            depth -= 1
-        if depth > _LIBYAML_LEVELS:
-            raise _too_deep(None, _LIBYAML_LEVELS)
 
 
 class Builder:
@@ -135,7 +58,7 @@ class Builder:
 
     def _mapping(self, node: Node, depth: int) -> dict[str, Any]:
         if depth >= self._max_depth:
-            raise _too_deep(node, self._max_depth)
+            raise too_deep(node, self._max_depth)
         out: dict[str, Any] = {}
         keys = self._keys
         for key_node, value in node.value:
@@ -172,7 +95,7 @@ class Builder:
 
     def _sequence(self, node: Node, depth: int) -> list[Any]:
         if depth >= self._max_depth:
-            raise _too_deep(node, self._max_depth)
+            raise too_deep(node, self._max_depth)
         out: list[Any] = []
         for value in node.value:
             kind = value.__class__
@@ -266,10 +189,6 @@ def is_merge(node: Node) -> bool:
     return plain
 
 
-def _too_deep(node: Node | None, limit: int) -> Refused:
-    return Refused("yaml-too-deep", f"is nested more than {limit} levels deep", "flatten it", node)
-
-
 def _guard_aliases(root: Node, limits: Limits) -> int:
     """How many values aliases add. Refuses graphs that contain themselves, or that aliases multiply beyond the limit.
 
@@ -295,7 +214,7 @@ def _size(node: Node, sizes: dict[int, int], max_depth: int, depth: int) -> int:
         sizes[identity] = 1
         return 1
     if depth > max_depth:
-        raise _too_deep(node, max_depth)
+        raise too_deep(node, max_depth)
     sizes[identity] = 0
     total = 1
     for child in node.value:

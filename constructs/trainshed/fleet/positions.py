@@ -11,7 +11,8 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from trainshed.faults import Place
-from trainshed.fleet.nodes import Limits, Refused, compose, is_merge, key_of
+from trainshed.fleet.compose import Limits, Refused, compose
+from trainshed.fleet.nodes import is_merge, key_of
 from trainshed.fleet.paths import Path
 from trainshed.fleet.source import Source
 

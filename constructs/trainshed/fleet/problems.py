@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from trainshed.faults import Place
+from trainshed.fleet.compose import Refused
 from trainshed.fleet.finding import Finding, Severity
-from trainshed.fleet.nodes import Problem, Refused
+from trainshed.fleet.nodes import Problem
 from trainshed.fleet.source import Source
 
 

@@ -13,12 +13,13 @@ import yaml
 from trainshed.collector import collector_paused
 from trainshed.faults import Place
 from trainshed.fleet.chunks import chunks
+from trainshed.fleet.compose import Limits, Refused, compose
 from trainshed.fleet.document import Document
 from trainshed.fleet.finding import Finding
 from trainshed.fleet.joined import joined_finding, joints
 from trainshed.fleet.json_text import json_values, looks_like_json
 from trainshed.fleet.leftovers import ARGOCD_SKIP, encrypted, encrypted_finding, template_finding
-from trainshed.fleet.nodes import Builder, Limits, Refused, compose
+from trainshed.fleet.nodes import Builder
 from trainshed.fleet.objects import Counts, Objects
 from trainshed.fleet.positions import Extent, Positions
 from trainshed.fleet.problems import refused, tell
