@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.argocd import sync_options
 from trainshed.checks.change_removed import removed
+from trainshed.checks.gang_common import KAI_QUEUE
 from trainshed.checks.pod_references import references
 from trainshed.checks.pods import pod_sets
 from trainshed.checks.rule import Issue, rule
@@ -21,6 +22,7 @@ FAMILY: Final = "changes"
 _KUEUE: Final = "kueue.x-k8s.io"
 _TRAINER: Final = "trainer.kubeflow.org"
 _VOLCANO: Final = "scheduling.volcano.sh"
+_KAI: Final = "scheduling.run.ai"
 _CLASS: Final = ("scheduling.k8s.io", "PriorityClass")
 #: (group, kind, namespace or None, name) of a named object, and where it is named.
 Named = tuple[tuple[str, str], str | None, str, Document, Path]
@@ -101,6 +103,8 @@ def _of_queues(fleet: Fleet) -> Iterator[Named]:
         yield kind, None, text(parameters, "name"), item, ("spec", "parameters", "name")
     for queue in fleet.of((_VOLCANO, "Queue")):
         yield (_VOLCANO, "Queue"), None, text(queue.manifest, "spec", "parent"), queue, ("spec", "parent")
+    for queue in fleet.of((_KAI, "Queue")):
+        yield (_KAI, "Queue"), None, text(queue.manifest, "spec", "parentQueue"), queue, ("spec", "parentQueue")
 
 
 def _of_runs(fleet: Fleet) -> Iterator[Named]:
@@ -112,6 +116,8 @@ def _of_runs(fleet: Fleet) -> Iterator[Named]:
             yield (_KUEUE, "LocalQueue"), workload.namespace, workload.queue_name, document, where
         if priority := workload.labels.get(f"{_KUEUE}/priority-class", ""):
             yield (_KUEUE, "WorkloadPriorityClass"), None, priority, document, (*path, f"{_KUEUE}/priority-class")
+        if queue := workload.labels.get(KAI_QUEUE, ""):
+            yield (_KAI, "Queue"), None, queue, document, (*path, KAI_QUEUE)
         if (document.group, document.kind) == ("batch.volcano.sh", "Job"):
             yield (_VOLCANO, "Queue"), None, text(document.manifest, "spec", "queue"), document, ("spec", "queue")
         if document.kind == "TrainJob":
@@ -125,6 +131,9 @@ def _of_runs(fleet: Fleet) -> Iterator[Named]:
         yield ("", "ServiceAccount"), workload.namespace, account, document, path
         document, path = pod_set.at(("spec", "priorityClassName"))
         yield _CLASS, None, text(pod_set.spec, "priorityClassName"), document, path
+        if queue := pod_set.labels.get(KAI_QUEUE, ""):
+            document, path = pod_set.at(("metadata", "labels", KAI_QUEUE))
+            yield (_KAI, "Queue"), None, queue, document, path
         for reference in references(pod_set):
             if reference.kind != "PersistentVolumeClaim":  # change-removed-claim tells of those
                 document, path = pod_set.at(reference.path)

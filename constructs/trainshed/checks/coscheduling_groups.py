@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from trainshed.checks.gang_common import listed
 from trainshed.checks.gang_pod_groups import COSCHEDULING, FAMILY, GROUP_LABEL
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.access import mapping, mappings, text
+from trainshed.fleet.access import mapping, mappings, text, whole
 from trainshed.fleet.amounts import amounts
 from trainshed.fleet.document import Document
 from trainshed.fleet.workload import PodSet
@@ -115,6 +115,31 @@ def queue_sort(fleet: Fleet) -> Iterator[Issue]:
 
 def _enables(point: object) -> bool:
     return any(text(item, "name") == _QUEUE_SORT for _, item in mappings(point, "enabled"))
+
+
+@rule("coscheduling-min-member", severity="error", family=FAMILY)
+def min_member(fleet: Fleet) -> Iterator[Issue]:
+    """A PodGroup of the coscheduling plugin has no pods to wait for.
+
+    Why: The CRD asks for a minMember of at least 1, and the API server refuses the PodGroup; its pods then wait for a
+    group that does not exist.
+    Fix: Write the number of pods that start together.
+    Bad:
+        apiVersion: scheduling.x-k8s.io/v1alpha1
+        kind: PodGroup
+        metadata: {name: ring, namespace: team-a}
+        spec: {minMember: 0}
+    Good:
+        apiVersion: scheduling.x-k8s.io/v1alpha1
+        kind: PodGroup
+        metadata: {name: ring, namespace: team-a}
+        spec: {minMember: 4}
+    """
+    for group in fleet.of((COSCHEDULING, "PodGroup")):
+        least = whole(group.manifest, "spec", "minMember")
+        if least is not None and least < 1:
+            message = f"minMember is {least}, and the API server refuses less than 1"
+            yield Issue(group, ("spec", "minMember"), message, "write the number of pods that start together")
 
 
 @rule("coscheduling-elastic-quota", severity="error", family=FAMILY)

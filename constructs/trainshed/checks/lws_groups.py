@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.pods import issue
 from trainshed.checks.rule import Issue, rule
-from trainshed.fleet.access import mapping, strings, text, whole
+from trainshed.fleet.access import items, mapping, strings, text, whole
 from trainshed.fleet.addresses import readiness
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
-from trainshed.fleet.runs import Run
+from trainshed.fleet.runs import Member, Run
 from trainshed.naming_budgets import budget_lws, lws_name_errors
 
 if TYPE_CHECKING:
@@ -144,6 +144,12 @@ def _groups(fleet: Fleet) -> Iterator[Run]:
             yield run
 
 
+def _waits(member: Member) -> bool:
+    """Whether a server (SGLang) is told of several nodes: it answers its probe when all of them have joined."""
+    words = [item for field in ("command", "args") for item in items(member.container, field) if isinstance(item, str)]
+    return any("--dist-init-addr" in word for word in words) and any("--nnodes" in word for word in words)
+
+
 @rule("lws-leader-waits-for-workers", severity="error", family=FAMILY)
 def leader_waits(fleet: Fleet) -> Iterator[Issue]:
     """The leader gets ready only with its workers, which are made only when it is ready.
@@ -187,10 +193,12 @@ def leader_waits(fleet: Fleet) -> Iterator[Issue]:
     for run in _groups(fleet):
         if text(run.workload.manifest, "spec", "startupPolicy") != "LeaderReady" or not run.spread:
             continue
-        for member in run.torch:
+        for member in run.members:
             probe = readiness(member.pod_set)
-            if member.pod_set.name != "worker" and probe and (member.nodes is None or member.nodes[1] > 1):
-                message = "the workers are made when the leader is ready, and torchrun on the leader waits for them"
+            torch = member.launch.kind == "torchrun" and (member.nodes is None or member.nodes[1] > 1)
+            if member.pod_set.name != "worker" and probe and (torch or _waits(member)):
+                who = "torchrun" if torch else "the server"
+                message = f"the workers are made when the leader is ready, and {who} on the leader waits for them"
                 written, at = member.pod_set.at(probe)
                 related = (("the leader's probe", written, at),)
                 path = (*run.workload.path, "spec", "startupPolicy")

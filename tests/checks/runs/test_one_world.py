@@ -119,3 +119,21 @@ def test_the_replacement_of_an_evicted_pod(policy: str | None, bad: bool) -> Non
     if policy:
         spec["podReplacementPolicy"] = policy
     assert ("jobset-replacement-hangs" in codes(job_set)) is bad
+
+
+@pytest.mark.parametrize(
+    ("order", "command", "bad"),
+    [
+        ("LeaderReady", ["--nnodes", "2", "--dist-init-addr", "$(LWS_LEADER_ADDRESS):20000"], True),
+        ("LeaderCreated", ["--nnodes", "2", "--dist-init-addr", "$(LWS_LEADER_ADDRESS):20000"], False),
+        ("LeaderReady", ["--tp", "8"], False),
+    ],
+)
+def test_a_server_of_several_nodes_is_ready_when_its_workers_have_joined(
+    order: str, command: list[str], bad: bool
+) -> None:
+    probe = {"httpGet": {"path": "/health", "port": 30000}}
+    box = container(["python", "-m", "sglang.launch_server", *command], readinessProbe=probe)
+    (group,) = run("LeaderWorkerSet", box)
+    group["spec"]["startupPolicy"] = order
+    assert ("lws-leader-waits-for-workers" in codes(group)) is bad
