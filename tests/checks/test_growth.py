@@ -16,6 +16,7 @@ from trainshed.checks.command import OUTPUTS, render
 from trainshed.checks.engine import check
 from trainshed.checks.options import Options
 from trainshed.checks.rule import RULES
+from trainshed.collector import collector_paused
 from trainshed.fleet.fleet import Fleet
 from trainshed.fleet.reading import read
 
@@ -67,9 +68,10 @@ def test_many_missing_names_are_no_more_work_each(code: str) -> None:
     fleet = Fleet(read(["-"], io.BytesIO(text.encode())).documents)
     for derived in ("workloads", "runs", "kueue", "volcano", "kai", "namespaces", "capacity", "gang_marks"):
         getattr(fleet, derived)
-    started = time.process_time()
-    list(RULES[code].function(fleet))
-    assert time.process_time() - started < SECONDS
+    with collector_paused():  # else a walk through what all tests before made may fall into this one's time
+        started = time.process_time()
+        list(RULES[code].function(fleet))
+        assert time.process_time() - started < SECONDS
 
 
 def test_many_runs_and_services_in_one_namespace_are_no_more_work_each() -> None:
@@ -82,9 +84,10 @@ def test_many_runs_and_services_in_one_namespace_are_no_more_work_each() -> None
     fleet = Fleet(read(["-"], io.BytesIO(text.encode())).documents)
     for derived in ("workloads", "runs", "namespaces"):
         getattr(fleet, derived)
-    started = time.process_time()
-    found = list(RULES["rendezvous-service-missing"].function(fleet))
-    assert time.process_time() - started < SECONDS
+    with collector_paused():
+        started = time.process_time()
+        found = list(RULES["rendezvous-service-missing"].function(fleet))
+        assert time.process_time() - started < SECONDS
     assert len(found) == COPIES
 
 

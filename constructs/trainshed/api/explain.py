@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_snake
@@ -21,8 +20,7 @@ _PARTS: Final = re.compile(r"\[([^\]]*)\]|[^.\[\]]+")
 _CAMEL: Final = re.compile(r"[a-z]+[A-Z][A-Za-z0-9]*")
 
 
-@dataclass(frozen=True)
-class _Error:
+class _Error(NamedTuple):
     """One pydantic error, with its cleaned location: no union branches, no `[key]` marks."""
 
     kind: str

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Final, Union, get_args, get_origin
+from typing import Annotated, Any, Final, NamedTuple, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -17,8 +16,7 @@ _BRANCH: Final = re.compile(r"(int|str|float|bool|date|none|constrained-\w+|json
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """Where a location ends: its path in Kubernetes' spelling, the owner of its last field, and its possible types."""
 
     path: tuple[str, ...]

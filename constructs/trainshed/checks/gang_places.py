@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from trainshed.checks.gang_common import KAI_QUEUE, VOLCANO_GROUP, VOLCANO_QUEUE
 from trainshed.checks.kueue_places import Metadata, Role, metadata_blocks
@@ -25,8 +24,7 @@ _OWNER: Final[tuple[Role, ...]] = ("object", "inner")
 _ANY: Final[tuple[Role, ...]] = ("object", "template", "inner")
 
 
-@dataclass(frozen=True)
-class _Key:
+class _Key(NamedTuple):
     """Where a scheduler reads a key: `fields` is labels, annotations or both, `roles` the metadata it looks at."""
 
     system: str

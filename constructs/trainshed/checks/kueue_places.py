@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from trainshed.fleet.access import Node, mapping, strings, text
 from trainshed.fleet.document import Document
@@ -64,8 +63,7 @@ _WAYS: Final = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Metadata:
+class Metadata(NamedTuple):
     """One block of labels and annotations, at `path` of the document (`("metadata",)` for the object's own)."""
 
     document: Document

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from trainshed.checks.kueue_common import named, queued
 from trainshed.checks.rule import Issue, rule
@@ -20,8 +19,7 @@ _FAMILY = "kueue preemption"
 _BUILT_IN = ("system-cluster-critical", "system-node-critical")
 
 
-@dataclass(frozen=True)
-class _User:
+class _User(NamedTuple):
     workload: Workload
     queue: ClusterQueueNode
     value: int

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from trainshed.fleet.finding import Severity
 
@@ -15,8 +14,7 @@ _EXAMPLES: Final = {
 }
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """What there is to say about a code. `sections`: `Summary`, `Why`, `Fix`, and of rules `Bad`, `Good`…"""
 
     code: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from trainshed.checks.pods import containers
 from trainshed.fleet.access import Node, dig, mapping, mappings, text
@@ -12,8 +12,7 @@ from trainshed.fleet.paths import Path
 from trainshed.fleet.workload import PodSet
 
 
-@dataclass(frozen=True)
-class Reference:
+class Reference(NamedTuple):
     """One name in a pod template: `path` in the template, what it names, and the `key` wanted of it, if any."""
 
     path: Path

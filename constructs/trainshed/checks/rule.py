@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from trainshed.fleet.document import Document
 from trainshed.fleet.finding import Finding, Severity
@@ -26,8 +26,7 @@ _SECTION: Final = re.compile(r"^(Why|Fix|Bad|Good|Baseline):[ ]?(.*)$")
 _CODE: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 
 
-@dataclass(frozen=True)
-class Issue:
+class Issue(NamedTuple):
     """What a rule has found in one document. `message` says what is wrong, `fix` what would be right, both without a
     full stop. `severity` replaces the rule's where an answer depends on what is not in the input. `related` names
     further documents and paths that the message speaks of."""

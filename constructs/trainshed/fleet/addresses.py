@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from trainshed.fleet.access import dig, items, mapping, text, whole
 from trainshed.fleet.document import Document
@@ -21,8 +20,7 @@ SERVICE_PLUGINS: Final = ("svc", "pytorch", "mpi", "tensorflow", "ray")
 _LOCAL: Final = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", "0.0.0.0", "::", "[::]"})
 
 
-@dataclass(frozen=True)
-class PodNames:
+class PodNames(NamedTuple):
     """Host names `<stem>-<number>…`: each number of a name lies below its bound. `first` is the name of rank 0."""
 
     stem: str
@@ -44,8 +42,7 @@ class PodNames:
         )
 
 
-@dataclass(frozen=True)
-class Domain:
+class Domain(NamedTuple):
     """The subdomain of a pod set's pods: its `name`, the `path` in `document` where it is or would be written, and
     whether a controller makes the Service (`managed`). `off` says that the controller was told not to."""
 
@@ -126,8 +123,7 @@ def domain(workload: Workload, pod_set: PodSet) -> Domain | None:
     return None
 
 
-@dataclass(frozen=True)
-class Address:
+class Address(NamedTuple):
     """The address at which processes meet: `host` and `port` as words, and where the host is written, by its label."""
 
     host: Word

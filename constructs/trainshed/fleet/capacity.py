@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from trainshed.fleet.access import Node, dig, mapping, mappings, strings, text, whole
 from trainshed.fleet.amounts import Amounts, add, amounts
@@ -25,8 +25,7 @@ ANNOTATION_PATH: Final[Path] = ("metadata", "annotations", ANNOTATION)
 _FORMAT: Final = '{"nodes": 8, "perNode": {"cpu": "96", "memory": "400G", "nvidia.com/gpu": "8"}}'
 
 
-@dataclass(frozen=True)
-class Pool:
+class Pool(NamedTuple):
     """`nodes` equal machines with `per_node` allocatable each, as `document` declares at `path`."""
 
     name: str
@@ -41,8 +40,7 @@ class Pool:
         return {name: amount * self.nodes for name, amount in self.per_node.items()}
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(NamedTuple):
     """One Node object of the input: allocatable (capacity where that is missing), labels, taints."""
 
     name: str
@@ -57,8 +55,7 @@ class Machine:
         return dig(self.document.manifest, "spec", "unschedulable") is not True
 
 
-@dataclass(frozen=True)
-class Misread:
+class Misread(NamedTuple):
     """An annotation that is not as it should be: where, what is wrong, what would be right."""
 
     document: Document

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from trainshed.fleet.access import Node, items, mapping, mappings, strings, text
 from trainshed.fleet.launchers import Launch, Placed, launch_of
@@ -39,8 +38,7 @@ def command_words(container: Node, path: Path, made: Environment) -> tuple[list[
     return words, unknown
 
 
-@dataclass(frozen=True)
-class Box:
+class Box(NamedTuple):
     """A container of a pod set as it runs: its environment, its command line, and `$(NAME)`s that nobody defines."""
 
     pod_set: PodSet

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import field
+from typing import Any, Final, NamedTuple
 
 import yaml
 
@@ -15,8 +15,7 @@ _LIMITS: Final = Limits(depth=100, nodes=50_000, expanded=100_000)
 _LONGEST: Final = 1 << 20
 
 
-@dataclass(frozen=True)
-class Embedded:
+class Embedded(NamedTuple):
     """The first document as a mapping; `error` says why there is none, `line` (from 1) where in the text."""
 
     data: Node = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from trainshed.faults import Place, shown_path
 
@@ -13,8 +13,7 @@ Severity = Literal["error", "warning", "info"]
 RANK: Final[dict[Severity, int]] = {"error": 0, "warning": 1, "info": 2}
 
 
-@dataclass(frozen=True)
-class ObjectRef:
+class ObjectRef(NamedTuple):
     """Which object a finding is about. `namespace` is None where the manifest names none."""
 
     api_version: str

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from trainshed.fleet.access import dig, mapping, text, whole
 from trainshed.fleet.amounts import Amounts
@@ -30,8 +30,7 @@ _DEEPEST: Final = 64
 _UNITS: Final = {"cpu": "millicores", "memory": "MB", "gpu": "GPUs"}
 
 
-@dataclass(frozen=True)
-class Shares:
+class Shares(NamedTuple):
     """The three numbers of one resource; -1 is unlimited."""
 
     quota: Fraction = Fraction(0)

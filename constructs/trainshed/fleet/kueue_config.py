@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import yaml
 
@@ -50,8 +50,7 @@ _DEFAULT_FRAMEWORKS: Final = ("batch/job",)
 _MAX_TEXT: Final = 200_000
 
 
-@dataclass(frozen=True)
-class Transformation:
+class Transformation(NamedTuple):
     """How an amount of one resource becomes amounts of others."""
 
     outputs: dict[str, Fraction]

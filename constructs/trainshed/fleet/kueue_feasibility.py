@@ -7,7 +7,7 @@ one flavor must match the pods and hold all of the group's requests together wit
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from trainshed.fleet.access import text
 from trainshed.fleet.kueue_match import (
@@ -36,8 +36,7 @@ Verdict = Literal["never", "borrowing", "preemption", "waiting", "fits", "unknow
 _FLAVORS_TOLD: Final = 8
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(NamedTuple):
     """Why one flavor cannot take a pod set."""
 
     flavor: str

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, takewhile
+from typing import NamedTuple
 
 from trainshed.fleet.document import Document
 from trainshed.fleet.paths import Path
@@ -45,8 +46,7 @@ def shown(resource: str, amount: int) -> str:
     return str(amount)
 
 
-@dataclass(frozen=True)
-class Quota:
+class Quota(NamedTuple):
     """One resource of one flavor at one node. `path` is where it is written in the node's document."""
 
     nominal: int

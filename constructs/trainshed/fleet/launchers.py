@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from trainshed.fleet.paths import Path
 from trainshed.fleet.pod_environment import Environment
@@ -102,8 +102,7 @@ _ACCELERATE_NAMES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """A value that a launcher is given: as `label` is written (`--nnodes`, `PET_NNODES`), at `path` in the template."""
 
     word: Word

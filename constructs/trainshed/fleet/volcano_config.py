@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from trainshed.fleet.access import Node, mapping, mappings, strings, text
 from trainshed.fleet.document import Document
@@ -83,8 +83,7 @@ SWITCHES: Final = (
 _SUFFIX: Final = "scheduler.conf"
 
 
-@dataclass(frozen=True)
-class Plugin:
+class Plugin(NamedTuple):
     """A plugin in `tier` (from 0), with its switches and arguments as written."""
 
     name: str

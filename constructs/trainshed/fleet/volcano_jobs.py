@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from trainshed.fleet.access import Node, items, mapping, mappings, text, whole
 from trainshed.fleet.amounts import Amounts, add
@@ -27,8 +27,7 @@ _SPECS: Final[tuple[tuple[tuple[str, str], Path], ...]] = (
 SCHEDULER: Final = "volcano"
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(NamedTuple):
     """One task: `minimum` is its share of the gang, all replicas where it writes none."""
 
     name: str

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from trainshed.fleet.access import dig, mapping, text, whole
 from trainshed.fleet.amounts import ZERO, Amounts, add, amounts
@@ -165,8 +165,7 @@ def _node(document: Document) -> QueueNode:
     )
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """A queue in the water filling of the proportion plugin, for one resource."""
 
     weight: int
