@@ -206,6 +206,17 @@ def queued_hook(fleet: Fleet) -> Iterator[Issue]:
             message = f'the hook waits in queue "{workload.queue_name}", and the sync waits for the hook'
             where = (*workload.labels_path, "kueue.x-k8s.io/queue-name")
             yield Issue(workload.document, where, message, "take the queue-name label off hooks")
+        elif (
+            workload.kind == "Job"
+            and workload.namespace
+            and is_hook(workload.document)
+            and (queue := fleet.find("kueue.x-k8s.io", "LocalQueue", workload.namespace, "default"))
+        ):
+            message = f'the hook has no queue, but namespace {workload.namespace} has a LocalQueue "default", which '
+            message += "takes it: the sync waits until it is admitted"
+            related = (("the LocalQueue", queue, ("metadata", "name")),)
+            fix = "run hooks in a namespace without a LocalQueue called default"
+            yield Issue(workload.document, ("metadata", "namespace"), message, fix, "warning", related)
 
 
 @rule("argocd-run-as-hook", severity="warning", family=FAMILY, targets=("argocd",))

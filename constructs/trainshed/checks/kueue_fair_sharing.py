@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from trainshed.checks.kueue_versions import fixed_in, kueue_release
 from trainshed.checks.rule import Issue, rule
 from trainshed.fleet.access import dig
-from trainshed.fleet.kueue_tree import amount
+from trainshed.fleet.amounts import quantity
+from trainshed.fleet.kueue_tree import KUEUE, amount
+from trainshed.quantity import Quantity
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
 
 _FAMILY = "kueue fair sharing"
+_ONE: Final = Quantity("1")
 
 
 @rule("kueue-borrow-within-cohort-unused", severity="warning", family=_FAMILY, targets=("kueue",))
@@ -124,6 +127,60 @@ def admission_scope_unused(fleet: Fleet) -> Iterator[Issue]:
                 "add admissionFairSharing to the configuration, or leave admissionScope out",
                 related=(("the configuration", config.document, config.path),),
             )
+
+
+@rule("kueue-weight-unused", severity="warning", family=_FAMILY, targets=("kueue",))
+def weight_unused(fleet: Fleet) -> Iterator[Issue]:
+    """A queue has a weight, and nothing shares by weight.
+
+    Why: The weight of a ClusterQueue or Cohort counts only with `fairSharing` in the manager's configuration; that of a
+    LocalQueue only where its ClusterQueue has `admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}`.
+
+    Fix: Turn fair sharing on, or leave the weight out.
+
+    Bad:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpu}
+        spec: {namespaceSelector: {}}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: train, namespace: aurora}
+        spec: {clusterQueue: gpu, fairSharing: {weight: "3"}}
+
+    Good:
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: ClusterQueue
+        metadata: {name: gpu}
+        spec: {namespaceSelector: {}, admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}}
+        ---
+        apiVersion: kueue.x-k8s.io/v1beta2
+        kind: LocalQueue
+        metadata: {name: train, namespace: aurora}
+        spec: {clusterQueue: gpu, fairSharing: {weight: "3"}}
+    """
+    tree, path = fleet.kueue, ("spec", "fairSharing", "weight")
+    config = tree.config
+    if config.document is not None and config.known and not config.fair_sharing:
+        for document in fleet.of((KUEUE, "ClusterQueue"), (KUEUE, "Cohort")):
+            if (weight := quantity(dig(document.manifest, *path))) is not None and weight != _ONE:
+                message = (
+                    f"fairSharing.weight is {weight}, but the manager's configuration does not turn fairSharing on"
+                )
+                related = (("the configuration", config.document, config.path),)
+                yield Issue(document, path, message, "add fairSharing to the configuration", None, related)
+    for local in tree.local_queues.values():
+        queue = tree.cluster_queues.get(local.cluster_queue)
+        weight = quantity(dig(local.document.manifest, *path))
+        if queue is None or weight is None or weight == _ONE or not queue.doc.judged:
+            continue
+        if dig(queue.spec, "admissionScope", "admissionMode") != "UsageBasedAdmissionFairSharing":
+            message = (
+                f"fairSharing.weight is {weight}, but ClusterQueue {queue.name} has no admissionScope that uses it"
+            )
+            related = (("the ClusterQueue", queue.doc, ("spec",)),)
+            yield Issue(local.document, path, message, "add admissionScope to the ClusterQueue", None, related)
 
 
 @rule("kueue-zero-weight-first", severity="info", family=_FAMILY, targets=("kueue",))

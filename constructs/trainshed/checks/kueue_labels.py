@@ -192,10 +192,15 @@ def annotation_misplaced(fleet: Fleet) -> Iterator[Issue]:
                     path = show_path((*templates[0].path, "annotations")) if templates else "the pod template"
                     message = f"{key} is on {show_path(block.path)}, and Kueue reads it on the pod template only"
                     yield Issue(block.document, (*block.path, "annotations", key), message, f"write it in {path}")
-                elif key in OBJECT_ANNOTATIONS and block.role != "object" and key not in workload.annotations:
+                elif _on_the_job(key) and block.role != "object" and key not in workload.annotations and not is_pod:
                     right = show_path(workload.annotations_path)
                     message = f"{key} is on {show_path(block.path)}, and Kueue reads it on the job only"
                     yield Issue(block.document, (*block.path, "annotations", key), message, f"write it in {right}")
+
+
+def _on_the_job(key: str) -> bool:
+    """Whether Kueue reads an annotation on the job: its own, and parameters of its ProvisioningRequests."""
+    return key in OBJECT_ANNOTATIONS or key.startswith(f"provreq.{KUEUE}/")
 
 
 @rule("kueue-key-misspelt", severity="error", family=_FAMILY, targets=("kueue",))

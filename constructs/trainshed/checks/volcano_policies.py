@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final
 from trainshed.checks.gang_common import distributed, spec_text
 from trainshed.checks.rule import Issue, rule
 from trainshed.checks.volcano_plugins import coordinator
-from trainshed.fleet.access import Node, dig, items, text
+from trainshed.fleet.access import Node, dig, items, mappings, text
+from trainshed.fleet.finding import Severity
 from trainshed.fleet.paths import Path
+from trainshed.fleet.runs import gpus
 from trainshed.fleet.volcano_jobs import Task, VolcanoJob
 
 if TYPE_CHECKING:
@@ -196,12 +198,18 @@ def _completes(task: Task) -> bool:
     )
 
 
+def _trains(task: Task) -> bool:
+    """Whether a task's containers ask for GPUs: they are to end, and hold them until then."""
+    return any(gpus(container) for _, container in mappings(task.spec, "containers"))
+
+
 @rule("volcano-never-completes", severity="warning", family=FAMILY, targets=("volcano",))
 def never_completes(fleet: Fleet) -> Iterator[Issue]:
     """A Job can't complete, because pods of a task never end.
 
     Why: A Job completes when all pods have ended. With restartPolicy Always (the default where none is written)
-    containers start again for ever, and an MPI worker's `sshd -D` never ends, unless a task completes the Job.
+    containers start again for ever, and an MPI worker's `sshd -D` never ends, unless a task completes the Job. An error
+    where the containers hold GPUs.
     Fix: Write restartPolicy Never or OnFailure; on the coordinating task add TaskCompleted with CompleteJob.
     Bad:
         apiVersion: batch.volcano.sh/v1alpha1
@@ -233,7 +241,8 @@ def never_completes(fleet: Fleet) -> Iterator[Issue]:
                 message = (
                     f'task "{task.name}": {written}: its containers start again for ever and the job never completes'
                 )
-                yield Issue(job.document, path, message, "write restartPolicy: Never (or OnFailure)")
+                severity: Severity | None = "error" if _trains(task) else None
+                yield Issue(job.document, path, message, "write restartPolicy: Never (or OnFailure)", severity)
             elif len(job.tasks) > 1 and not ended_by and any(word in spec_text(task.spec) for word in _SERVES):
                 message = f'task "{task.name}" never ends by itself and no task completes the job'
                 fix = "add the policy TaskCompleted with CompleteJob to the coordinating task"

@@ -164,3 +164,31 @@ def test_a_weight_below_zero(weight: str, bad: bool) -> None:
     queue = local_queue(fairSharing={"weight": weight})
     world = [flavor(), cluster_queue("gpu", {"h100": {"cpu": "8"}}), queue]
     assert ("kueue-zero-weight-first" in codes(*world)) == bad
+
+
+class TestWeights:
+    """A weight counts only where something shares by it."""
+
+    @pytest.mark.parametrize(("weight", "bad"), [("3", True), (3, True), ("1", False), ("1000m", False)])
+    def test_of_a_cluster_queue_without_fair_sharing(self, weight: Any, bad: bool) -> None:
+        queue = cluster_queue(fairSharing={"weight": weight})
+        assert ("kueue-weight-unused" in codes(configuration(), flavor(), queue)) is bad
+        assert "kueue-weight-unused" not in codes(flavor(), queue)
+        sharing = configuration(fairSharing={"preemptionStrategies": [FINAL]})
+        assert "kueue-weight-unused" not in codes(sharing, flavor(), queue)
+
+    @pytest.mark.parametrize(("weight", "bad"), [("3", True), ("1", False)])
+    def test_of_a_local_queue_without_admission_scope(self, weight: str, bad: bool) -> None:
+        local = local_queue(fairSharing={"weight": weight})
+        assert ("kueue-weight-unused" in codes(flavor(), cluster_queue(), local)) is bad
+        scope = {"admissionMode": "UsageBasedAdmissionFairSharing"}
+        assert "kueue-weight-unused" not in codes(flavor(), cluster_queue(admissionScope=scope), local)
+        assert "kueue-weight-unused" not in codes(local)
+
+
+@pytest.mark.parametrize(("place", "bad"), [("template", True), ("job", False)])
+def test_parameters_of_a_provisioning_request_are_read_on_the_job(place: str, bad: bool) -> None:
+    note = {"annotations": {"provreq.kueue.x-k8s.io/maxRunDurationSeconds": "3600"}}
+    run = job(template(), metadata(QUEUE))
+    (run["spec"]["template"].setdefault("metadata", {}) if place == "template" else run["metadata"]).update(note)
+    assert ("kueue-annotation-misplaced" in codes(run)) is bad

@@ -395,3 +395,13 @@ class TestNativeGangs:
         top = head % ("spine", 2) + "[{type: HyperNode, selector: {exactMatch: {name: %s}}}]}\n"
         assert codes(leaf, top % "rack") == []
         assert codes(leaf, top % "other") == ["volcano-hypernode-tree"]
+
+
+@pytest.mark.parametrize(("gpus", "severity"), [("8", "error"), ("", "warning")])
+def test_a_task_that_holds_gpus_must_end(gpus: str, severity: str) -> None:
+    limits = f', resources: {{limits: {{nvidia.com/gpu: "{gpus}"}}}}' if gpus else ""
+    text = "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: sft, namespace: a}\nspec:\n"
+    text += "  minAvailable: 1\n  tasks:\n  - {name: node, replicas: 1, template: {spec: {containers: "
+    text += f"[{{name: a, image: t{limits}}}]}}}}}}\n"
+    (found,) = [item for item in findings(text) if item.code == "volcano-never-completes"]
+    assert found.severity == severity
