@@ -209,11 +209,12 @@ class _Assigner:
 
     def _too_much(self, part: Part, flavor: str, names: list[str]) -> Refusal | None:
         queue = self.found.queue
-        for name in names:
-            key = (flavor, name)
-            if part.requests[name] > queue.potential(key):
-                return Refusal(flavor, "quota", self.found.arithmetic(key, part.requests[name]), name)
-        return None
+        beyond = [name for name in names if part.requests[name] > queue.potential((flavor, name))]
+        if not beyond:
+            return None
+        # Of several it is the device that is told: that is the number people think in.
+        name = next((one for one in beyond if "/" in one), beyond[0])
+        return Refusal(flavor, "quota", self.found.arithmetic((flavor, name), part.requests[name]), name)
 
     def _sums(self, asked: dict[str, int]) -> None:
         """A bound that holds for every assignment: all pod sets together against all flavors together."""

@@ -100,6 +100,11 @@ class TestReach:
         for part in ("8 pods x 8", "needs 64", "can reach 24", "nominalQuota 16", "borrowingLimit 8", "cohort all 32"):
             assert part in found.message
 
+    def test_of_several_resources_that_do_not_fit_the_device_is_told(self) -> None:
+        queue = cluster_queue("gpu", {"h100": {"cpu": "64", GPU: "8"}})
+        (found,) = findings(flavor(), queue, local_queue(), run({"cpu": "96", GPU: "8"}, pods=2))
+        assert "needs 16 of nvidia.com/gpu" in found.message
+
     def test_partial_admission_counts_the_fewest_pods(self) -> None:
         annotations = {f"{KUEUE}/job-min-parallelism": "2"}
         assert codes(*platform(), run({GPU: "8"}, pods=4, annotations=annotations)) == []
