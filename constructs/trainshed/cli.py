@@ -17,12 +17,24 @@ if TYPE_CHECKING:
     from trainshed.gitops.tree import Changes
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """Commands that Ctrl-C ends with 130, as a shell would say; click's own 1 would mean that errors were found."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            sys.exit(130)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="trainshed")
 def main() -> None:
     """Typed GitOps for shared GPU training clusters.
 
-    Exit codes: 0 all is well, 1 errors were found, 2 the command could not run.
+    Exit codes: 0 all is well, 1 errors were found, 2 the command could not run, 130 it was interrupted.
     """
 
 

@@ -51,8 +51,10 @@ def run_check(
             "nothing to check; name files or folders, - for standard input, or set paths in trainshed.toml"
         )
     progress = _Progress()
-    report = check(wanted, options, baseline=baseline, on_source=progress)
-    progress.done()
+    try:
+        report = check(wanted, options, baseline=baseline, on_source=progress)
+    finally:
+        progress.done()
     _write(render(report, output, colour=_has_colours()))
     return report.exit_code
 

@@ -81,9 +81,9 @@ def _read(path: Path, *, required: bool = False) -> Config | None:
         raise CannotCheck(f"{shown} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CannotCheck(f"{shown} is not TOML: {error}") from None
-    table: Any = data
-    for key in ("tool", "trainshed", "check") if path.name == "pyproject.toml" else ("check",):
-        table = table.get(key) if isinstance(table, Mapping) else None
+    keys = ("tool", "trainshed", "check") if path.name == "pyproject.toml" else ("check",)
+    table = _get(data, *keys)
+    _refuse_misplaced(data, ".".join(keys), shown)
     if table is None:
         if required:
             where = "[tool.trainshed.check]" if path.name == "pyproject.toml" else "[check]"
@@ -92,6 +92,31 @@ def _read(path: Path, *, required: bool = False) -> Config | None:
     if not isinstance(table, Mapping):
         raise CannotCheck(f"{shown}: check is not a table")
     return _config(table, path, shown)
+
+
+def _refuse_misplaced(data: Mapping[str, Any], right: str, shown: str) -> None:
+    """Settings beside our table, which would count for nothing: all of a trainshed.toml is ours, of a pyproject.toml
+    `tool.trainshed` and `trainshed`."""
+    if right == "check":
+        places: list[tuple[str, ...]] = [(key,) for key in data if key != "check"]
+        if _get(data, "tool", "trainshed", "check") is not None:
+            places.insert(0, ("tool", "trainshed", "check"))
+    else:
+        places = [("trainshed",)] if "trainshed" in data else []
+        ours = _get(data, "tool", "trainshed")
+        places += [("tool", "trainshed", key) for key in ours if key != "check"] if isinstance(ours, Mapping) else []
+    for place in places:
+        name = ".".join(place)
+        what = f"[{name}]" if isinstance(_get(data, *place), Mapping) else f'"{name}"'
+        if place[-1] in _KEYS:
+            raise CannotCheck(f"{shown}: {what} counts for nothing there; write {place[-1]} in the table [{right}]")
+        raise CannotCheck(f"{shown}: {what} is not known; did you mean [{right}]?")
+
+
+def _get(data: Any, *keys: str) -> Any:
+    for key in keys:
+        data = data.get(key) if isinstance(data, Mapping) else None
+    return data
 
 
 def _config(table: Mapping[str, Any], path: Path, shown: str) -> Config:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -42,6 +44,34 @@ def test_exit_codes() -> None:
     assert trainshed("check", "absent.yaml").exit_code == 2
     assert trainshed("check", "--output", "xml", "good.yaml").exit_code == 2
     assert trainshed("check", "--select", "nonsense", "good.yaml").exit_code == 2
+
+
+def test_an_interrupt_is_no_error_that_was_found() -> None:
+    code = "import sys; from trainshed.cli import main; print('up', flush=True); main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "check", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Whoever starts the tests in the background ignores SIGINT, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "up\n"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    assert (process.returncode, told) == (130, "interrupted\n")
+
+
+def test_an_early_interrupt_of_synth_is_told_like_a_later_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("trainshed.synthesis.read_config", interrupted)
+    ran = trainshed("synth")
+    assert (ran.exit_code, ran.stderr) == (130, "interrupted\n")
 
 
 def test_standard_input_is_read() -> None:

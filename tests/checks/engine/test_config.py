@@ -78,6 +78,54 @@ def test_what_is_wrong_is_named(text: str, message: str) -> None:
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[chek]\nignore = ['kueue']\n", "trainshed.toml: [chek] is not known; did you mean [check]?"),
+        ("[check]\n[targets]\nkueue = '0.18'\n", "trainshed.toml: [targets] is not known; did you mean [check]?"),
+        (
+            "ignore = ['kueue']\n",
+            'trainshed.toml: "ignore" counts for nothing there; write ignore in the table [check]',
+        ),
+        (
+            "[check]\n[target]\nkueue = '0.18'\n",
+            "trainshed.toml: [target] counts for nothing there; write target in the table [check]",
+        ),
+        ("[tool.trainshed.check]\n", "trainshed.toml: [tool.trainshed.check] is not known; did you mean [check]?"),
+    ],
+)
+def test_settings_beside_the_table_are_refused(text: str, message: str) -> None:
+    Path("trainshed.toml").write_text(text)
+    with pytest.raises(CannotCheck) as caught:
+        read_config(None)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[trainshed.check]\n", "[trainshed] is not known; did you mean [tool.trainshed.check]?"),
+        ("[tool.trainshed.chek]\n", "[tool.trainshed.chek] is not known; did you mean [tool.trainshed.check]?"),
+        (
+            "[tool.trainshed]\nignore = ['kueue']\n",
+            '"tool.trainshed.ignore" counts for nothing there; write ignore in the table [tool.trainshed.check]',
+        ),
+    ],
+)
+def test_settings_beside_the_table_of_a_pyproject_are_refused(text: str, message: str) -> None:
+    Path("pyproject.toml").write_text(text)
+    with pytest.raises(CannotCheck) as caught:
+        read_config(None)
+    assert str(caught.value) == f"pyproject.toml: {message}"
+
+
+def test_tables_of_other_tools_are_theirs() -> None:
+    Path("pyproject.toml").write_text("[check]\na = 1\n[tool.check]\nb = 1\n[tool.trainshed]\n")
+    assert read_config(None) == Config()
+    Path("trainshed.toml").write_text("")
+    assert read_config(None) == Config()
+
+
 def test_a_file_that_is_named_has_to_be_there_and_to_have_the_table() -> None:
     with pytest.raises(CannotCheck, match=r"absent\.toml cannot be read"):
         read_config("absent.toml")
