@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from trainshed.checks import all_rules
 from trainshed.checks.engine import check
+from trainshed.checks.example_files import FOLDER, path_of
 from trainshed.checks.options import Options
 from trainshed.checks.rule import RULES, Rule
 
 all_rules.load()
 
-#: From such a line on, an example is another file.
-_FILE = re.compile(r"^# file: (\S+)\n", re.MULTILINE)
 EVERY = pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.code)
 
 
 def codes(rule: Rule, section: str, folder: Path) -> set[str]:
     """The codes that a check of one of the rule's examples gives."""
-    first, *others = _FILE.split(rule.page[section])
-    world = folder / "example"
-    for name, text in [("example.yaml", first), *zip(others[::2], others[1::2], strict=True)]:
-        (world / name).parent.mkdir(parents=True, exist_ok=True)
-        (world / name).write_text(text, encoding="utf-8")
-    example = world if others else world / "example.yaml"
-    before = folder / "baseline.yaml"
-    before.write_text(rule.page.get("Baseline", ""), encoding="utf-8")
-    report = check([str(example)], Options(), baseline=str(before) if "Baseline" in rule.page else None)
+    example, before = path_of(rule.code, section), path_of(rule.code, "Baseline")
+    assert example
+    copy = folder / example.name  # its place in this repository is none of its own
+    (shutil.copytree if example.is_dir() else shutil.copyfile)(example, copy)
+    report = check([str(copy)], Options(), baseline=str(before) if before else None)
     return {finding.code for finding in report.findings}
+
+
+def test_every_folder_of_examples_belongs_to_a_rule() -> None:
+    assert {folder.name for folder in FOLDER.iterdir()} == RULES.keys()
 
 
 @EVERY

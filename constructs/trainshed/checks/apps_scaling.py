@@ -22,16 +22,6 @@ def disruption_budget(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The API server refuses it: one number decides how many pods may be evicted.
     Fix: Leave one of them out.
-    Bad:
-        apiVersion: policy/v1
-        kind: PodDisruptionBudget
-        metadata: {name: serving, namespace: team-a}
-        spec: {minAvailable: 1, maxUnavailable: 1, selector: {matchLabels: {app: serving}}}
-    Good:
-        apiVersion: policy/v1
-        kind: PodDisruptionBudget
-        metadata: {name: serving, namespace: team-a}
-        spec: {minAvailable: 1, selector: {matchLabels: {app: serving}}}
     """
     for document in fleet.of(_BUDGET):
         spec = mapping(document.manifest, "spec")
@@ -47,22 +37,6 @@ def autoscaler_bounds(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The API server refuses it. Without minReplicas the least is 1.
     Fix: Write a maxReplicas of at least minReplicas.
-    Bad:
-        apiVersion: autoscaling/v2
-        kind: HorizontalPodAutoscaler
-        metadata: {name: serving, namespace: team-a}
-        spec:
-          scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: serving}
-          minReplicas: 5
-          maxReplicas: 2
-    Good:
-        apiVersion: autoscaling/v2
-        kind: HorizontalPodAutoscaler
-        metadata: {name: serving, namespace: team-a}
-        spec:
-          scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: serving}
-          minReplicas: 2
-          maxReplicas: 5
     """
     for document in fleet.of(_AUTOSCALER):
         least, most = whole(document.manifest, "spec", "minReplicas"), whole(document.manifest, "spec", "maxReplicas")

@@ -36,20 +36,6 @@ def selector(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The API server refuses the object: "selector does not match template labels".
     Fix: Write the same labels in `spec.selector` and in the pod template.
-    Bad:
-        apiVersion: apps/v1
-        kind: Deployment
-        metadata: {name: ui, namespace: team-a}
-        spec:
-          selector: {matchLabels: {app: ui}}
-          template: {metadata: {labels: {app: web}}, spec: {containers: [{name: ui, image: ui}]}}
-    Good:
-        apiVersion: apps/v1
-        kind: Deployment
-        metadata: {name: ui, namespace: team-a}
-        spec:
-          selector: {matchLabels: {app: ui}}
-          template: {metadata: {labels: {app: ui, tier: web}}, spec: {containers: [{name: ui, image: ui}]}}
     """
     for workload in _apps(fleet):
         wanted = dig(workload.manifest, "spec", "selector")
@@ -67,24 +53,6 @@ def restart_policy(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The API server refuses it: such pods run for ever. What is to end is a Job.
     Fix: Leave restartPolicy out, or make it a Job.
-    Bad:
-        apiVersion: apps/v1
-        kind: StatefulSet
-        metadata: {name: db, namespace: team-a}
-        spec:
-          selector: {matchLabels: {app: db}}
-          template:
-            metadata: {labels: {app: db}}
-            spec: {restartPolicy: Never, containers: [{name: db, image: db}]}
-    Good:
-        apiVersion: apps/v1
-        kind: StatefulSet
-        metadata: {name: db, namespace: team-a}
-        spec:
-          selector: {matchLabels: {app: db}}
-          template:
-            metadata: {labels: {app: db}}
-            spec: {restartPolicy: Always, containers: [{name: db, image: db}]}
     """
     for workload in _apps(fleet):
         for pod_set in workload.pod_sets:
@@ -101,22 +69,6 @@ def strategy(fleet: Fleet) -> Iterator[Issue]:
     Why: The API server refuses `rollingUpdate` beside `type: Recreate`, and an update that may neither add nor remove a
     pod.
     Fix: Remove `rollingUpdate`, or allow one of the two.
-    Bad:
-        apiVersion: apps/v1
-        kind: Deployment
-        metadata: {name: ui, namespace: team-a}
-        spec:
-          strategy: {type: Recreate, rollingUpdate: {maxSurge: 1}}
-          selector: {matchLabels: {app: ui}}
-          template: {metadata: {labels: {app: ui}}, spec: {containers: [{name: ui, image: ui}]}}
-    Good:
-        apiVersion: apps/v1
-        kind: Deployment
-        metadata: {name: ui, namespace: team-a}
-        spec:
-          strategy: {type: Recreate}
-          selector: {matchLabels: {app: ui}}
-          template: {metadata: {labels: {app: ui}}, spec: {containers: [{name: ui, image: ui}]}}
     """
     for workload in _apps(fleet):
         if workload.kind != "Deployment":
@@ -137,32 +89,6 @@ def service_name(fleet: Fleet) -> Iterator[Issue]:
 
     Why: `<pod>.<serviceName>` resolves only below a headless Service of that very name. Nothing checks it.
     Fix: Write the name of the headless Service.
-    Bad:
-        apiVersion: v1
-        kind: Service
-        metadata: {name: db-headless, namespace: team-a}
-        spec: {clusterIP: None, selector: {app: db}}
-        ---
-        apiVersion: apps/v1
-        kind: StatefulSet
-        metadata: {name: db, namespace: team-a}
-        spec:
-          serviceName: db
-          selector: {matchLabels: {app: db}}
-          template: {metadata: {labels: {app: db}}, spec: {containers: [{name: db, image: db}]}}
-    Good:
-        apiVersion: v1
-        kind: Service
-        metadata: {name: db-headless, namespace: team-a}
-        spec: {clusterIP: None, selector: {app: db}}
-        ---
-        apiVersion: apps/v1
-        kind: StatefulSet
-        metadata: {name: db, namespace: team-a}
-        spec:
-          serviceName: db-headless
-          selector: {matchLabels: {app: db}}
-          template: {metadata: {labels: {app: db}}, spec: {containers: [{name: db, image: db}]}}
     """
     for workload in _apps(fleet):
         name = text(workload.manifest, "spec", "serviceName")
@@ -190,26 +116,6 @@ def mount(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The object, or each pod made of its template, is refused: "volumeMounts[0].name: Not found".
     Fix: Add the volume, or correct the mount's name.
-    Bad:
-        apiVersion: apps/v1
-        kind: StatefulSet
-        metadata: {name: db, namespace: team-a}
-        spec:
-          selector: {matchLabels: {app: db}}
-          template:
-            metadata: {labels: {app: db}}
-            spec: {containers: [{name: db, image: db, volumeMounts: [{name: data, mountPath: /data}]}]}
-          volumeClaimTemplates: [{metadata: {name: date}, spec: {accessModes: [ReadWriteOnce]}}]
-    Good:
-        apiVersion: apps/v1
-        kind: StatefulSet
-        metadata: {name: db, namespace: team-a}
-        spec:
-          selector: {matchLabels: {app: db}}
-          template:
-            metadata: {labels: {app: db}}
-            spec: {containers: [{name: db, image: db, volumeMounts: [{name: data, mountPath: /data}]}]}
-          volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}]
     """
     for workload in fleet.workloads:
         if workload.parts or not workload.document.judged or not _mounts_unjudged(workload):

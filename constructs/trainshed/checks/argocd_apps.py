@@ -36,23 +36,6 @@ def large_crds_client_side(fleet: Fleet) -> Iterator[Issue]:
     Why: Client-side apply keeps the whole object in an annotation, which may hold 262,144 bytes. The CRDs of Kueue,
     JobSet, Trainer and others are larger, and the sync fails with "Too long" (argo-cd#8128).
     Fix: Add `ServerSideApply=true` to the Application's sync options, or to the CRD's annotation.
-    Bad:
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: kueue, namespace: argocd}
-        spec:
-          project: platform
-          source: {repoURL: https://git.example.com/platform.git, path: vendor/kueue}
-          destination: {server: https://kubernetes.default.svc, namespace: kueue-system}
-    Good:
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: kueue, namespace: argocd}
-        spec:
-          project: platform
-          source: {repoURL: https://git.example.com/platform.git, path: vendor/kueue}
-          destination: {server: https://kubernetes.default.svc, namespace: kueue-system}
-          syncPolicy: {syncOptions: [ServerSideApply=true]}
     """
     server_side = False
     for document, path, spec in application_specs(fleet):
@@ -104,34 +87,6 @@ def ignored_field_applied(fleet: Fleet) -> Iterator[Issue]:
     Why: `ignoreDifferences` hides a difference; the next sync for another reason writes Git's value all the same, and
     an autoscaler's or a controller's decision is lost.
     Fix: Add `RespectIgnoreDifferences=true` to the sync options, or take the field out of Git.
-    Bad:
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: serving, namespace: argocd}
-        spec:
-          project: platform
-          source: {repoURL: https://git.example.com/platform.git, path: dist/serving}
-          destination: {server: https://kubernetes.default.svc, namespace: team-a}
-          syncPolicy: {automated: {selfHeal: true}}
-          ignoreDifferences: [{group: apps, kind: Deployment, jsonPointers: [/spec/replicas]}]
-        ---
-        apiVersion: apps/v1
-        kind: Deployment
-        metadata: {name: serve, namespace: team-a}
-        spec:
-          replicas: 2
-          selector: {matchLabels: {app: serve}}
-          template: {metadata: {labels: {app: serve}}, spec: {containers: [{name: serve, image: serve}]}}
-    Good:
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: serving, namespace: argocd}
-        spec:
-          project: platform
-          source: {repoURL: https://git.example.com/platform.git, path: dist/serving}
-          destination: {server: https://kubernetes.default.svc, namespace: team-a}
-          syncPolicy: {automated: {selfHeal: true}, syncOptions: [RespectIgnoreDifferences=true]}
-          ignoreDifferences: [{group: apps, kind: Deployment, jsonPointers: [/spec/replicas]}]
     """
     known: dict[tuple[Any, ...], Document | None] = {}
     for application, start, spec in application_specs(fleet):

@@ -31,24 +31,6 @@ def bundle_placeholder(fleet: Fleet) -> Iterator[Issue]:
     ever, and each sync takes the certificate away until it is written again: admission fails meanwhile.
     Fix: Leave `caBundle` out; a field that only the live object has is no drift. Or ignore its differences, with
     RespectIgnoreDifferences=true.
-    Bad:
-        apiVersion: admissionregistration.k8s.io/v1
-        kind: ValidatingWebhookConfiguration
-        metadata: {name: queues, annotations: {argocd.argoproj.io/sync-wave: "-50"}}
-        webhooks:
-        - name: queues.example.com
-          admissionReviewVersions: [v1]
-          sideEffects: None
-          clientConfig: {caBundle: Cg==, service: {name: webhook, namespace: queues}}
-    Good:
-        apiVersion: admissionregistration.k8s.io/v1
-        kind: ValidatingWebhookConfiguration
-        metadata: {name: queues, annotations: {argocd.argoproj.io/sync-wave: "-50"}}
-        webhooks:
-        - name: queues.example.com
-          admissionReviewVersions: [v1]
-          sideEffects: None
-          clientConfig: {service: {name: webhook, namespace: queues}}
     """
     documents = [document for document in fleet.of(*_KINDS) if not is_live(document)]
     if not documents or not under_argocd(fleet) or _ignored(fleet):

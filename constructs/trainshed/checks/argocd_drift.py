@@ -46,24 +46,6 @@ def quantity_not_canonical(fleet: Fleet) -> Iterator[Issue]:
     of JobSets, TrainJobs and LeaderWorkerSets, and for numbers in place of strings; both are looked at where the input
     shows Argo CD.
     Fix: Write the canonical form.
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpus}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: 12000m}]}]
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpus}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "12"}]}]
     """
     queues = fleet.of(*_QUOTA_KINDS)
     argocd = under_argocd(fleet) if fleet.workloads or queues else False
@@ -123,30 +105,6 @@ def instance_label(fleet: Fleet) -> Iterator[Issue]:
     copy labels then spread it to objects that look like the Application's own. With annotation tracking, the default
     since 3.0, it is harmless.
     Fix: Leave the label out, or make sure that tracking is by annotation.
-    Bad:
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: serving, namespace: argocd}
-        spec:
-          project: platform
-          source: {repoURL: https://git.example.com/platform.git, path: dist/serving}
-          destination: {server: https://kubernetes.default.svc, namespace: team-a}
-        ---
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a, labels: {app.kubernetes.io/instance: nightly}}
-    Good:
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: serving, namespace: argocd}
-        spec:
-          project: platform
-          source: {repoURL: https://git.example.com/platform.git, path: dist/serving}
-          destination: {server: https://kubernetes.default.svc, namespace: team-a}
-        ---
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a}
     """
     names = {application.name for application in fleet.of(APPLICATION)}
     for document in fleet.documents if names else ():
@@ -163,17 +121,6 @@ def tracking_in_git(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Argo CD writes it itself; copied from a live object it makes this one look like another Application's.
     Fix: Remove the annotation.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata:
-          name: settings
-          namespace: team-a
-          annotations: {argocd.argoproj.io/tracking-id: "serving:/ConfigMap:team-a/settings"}
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a}
     """
     for document in fleet.documents:
         if document.judged and _TRACKING in document.annotations and not is_live(document):
@@ -188,38 +135,6 @@ def namespace_omitted(fleet: Fleet) -> Iterator[Issue]:
     Why: Argo CD puts an object without a namespace into the Application's destination namespace, kubectl into that of
     its context. When the manifests make a namespace of their own, that is mostly where it was meant to be.
     Fix: Write `metadata.namespace`.
-    Bad:
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: team-a, namespace: argocd}
-        spec:
-          project: platform
-          source: {repoURL: https://git.example.com/platform.git, path: dist/team-a}
-          destination: {server: https://kubernetes.default.svc, namespace: platform}
-        ---
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-a}
-        ---
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings}
-    Good:
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: team-a, namespace: argocd}
-        spec:
-          project: platform
-          source: {repoURL: https://git.example.com/platform.git, path: dist/team-a}
-          destination: {server: https://kubernetes.default.svc, namespace: platform}
-        ---
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-a}
-        ---
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a}
     """
     destinations = {destination_namespace(application) for application in fleet.of(APPLICATION)}
     rendered = {item.name: folder(item) for item in fleet.of(("", "Namespace")) if item.name != "default"}

@@ -28,36 +28,6 @@ def made_too_early(fleet: Fleet) -> Iterator[Issue]:
     Why: The API server does not know a kind whose CustomResourceDefinition comes in a later wave, so the sync fails.
     Kueue makes no Workload for a job whose WorkloadPriorityClass is missing, and does not look again when it comes.
     Fix: Give what is needed an earlier `argocd.argoproj.io/sync-wave`.
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: WorkloadPriorityClass
-        metadata: {name: high, annotations: {argocd.argoproj.io/sync-wave: "20"}}
-        value: 100
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: sft
-          namespace: team-a
-          labels: {kueue.x-k8s.io/queue-name: train, kueue.x-k8s.io/priority-class: high}
-          annotations: {argocd.argoproj.io/sync-wave: "10"}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: WorkloadPriorityClass
-        metadata: {name: high, annotations: {argocd.argoproj.io/sync-wave: "-35"}}
-        value: 100
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: sft
-          namespace: team-a
-          labels: {kueue.x-k8s.io/queue-name: train, kueue.x-k8s.io/priority-class: high}
-          annotations: {argocd.argoproj.io/sync-wave: "10"}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
     """
     for workload in fleet.workloads:
         name = workload.labels.get(_PRIORITY)

@@ -25,14 +25,6 @@ def wave_not_integer(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Argo CD takes it for 0 without a word, and the object comes in the wrong order.
     Fix: Write a whole number in quotes, such as "-10".
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: first}}
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "-10"}}
     """
     for document in fleet.documents:
         given = document.annotations.get(WAVE)
@@ -48,30 +40,6 @@ def runtime_after_trainjob(fleet: Fleet) -> Iterator[Issue]:
     Why: Trainer's webhook refuses a TrainJob whose runtime does not exist, and the sync fails. Within one wave Argo CD
     sorts custom resources by name alone, so TrainJob "a" goes before runtime "b".
     Fix: Put the runtime into an earlier wave with the annotation `argocd.argoproj.io/sync-wave`.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: torch, namespace: team-a}
-        spec: {mlPolicy: {numNodes: 1, torch: {}}, template: {spec: {replicatedJobs: []}}}
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: a-sft, namespace: team-a}
-        spec:
-          runtimeRef: {apiGroup: trainer.kubeflow.org, kind: TrainingRuntime, name: torch}
-          trainer: {numNodes: 1}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: torch, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "-5"}}
-        spec: {mlPolicy: {numNodes: 1, torch: {}}, template: {spec: {replicatedJobs: []}}}
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: a-sft, namespace: team-a}
-        spec:
-          runtimeRef: {apiGroup: trainer.kubeflow.org, kind: TrainingRuntime, name: torch}
-          trainer: {numNodes: 1}
     """
     for workload in fleet.workloads:
         run, runtime = workload.document, workload.runtime
@@ -94,48 +62,6 @@ def claim_waits_for_consumer(fleet: Fleet) -> Iterator[Issue]:
     Why: With `volumeBindingMode: WaitForFirstConsumer` the claim stays Pending until a pod is scheduled, and Argo CD
     does not go on to the pod's wave before the claim is healthy: the sync never ends.
     Fix: Put the claim and its users into one wave.
-    Bad:
-        apiVersion: storage.k8s.io/v1
-        kind: StorageClass
-        metadata: {name: fast}
-        provisioner: csi.example.com
-        volumeBindingMode: WaitForFirstConsumer
-        ---
-        apiVersion: v1
-        kind: PersistentVolumeClaim
-        metadata: {name: ckpt, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "0"}}
-        spec: {accessModes: [ReadWriteOnce], storageClassName: fast, resources: {requests: {storage: 2Ti}}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "1"}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, volumeMounts: [{name: ckpt, mountPath: /ckpt}]}]
-              volumes: [{name: ckpt, persistentVolumeClaim: {claimName: ckpt}}]
-    Good:
-        apiVersion: storage.k8s.io/v1
-        kind: StorageClass
-        metadata: {name: fast}
-        provisioner: csi.example.com
-        volumeBindingMode: WaitForFirstConsumer
-        ---
-        apiVersion: v1
-        kind: PersistentVolumeClaim
-        metadata: {name: ckpt, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "1"}}
-        spec: {accessModes: [ReadWriteOnce], storageClassName: fast, resources: {requests: {storage: 2Ti}}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "1"}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, volumeMounts: [{name: ckpt, mountPath: /ckpt}]}]
-              volumes: [{name: ckpt, persistentVolumeClaim: {claimName: ckpt}}]
     """
     waiting = {
         item.name

@@ -25,40 +25,6 @@ def path_missing(fleet: Fleet) -> Iterator[Issue]:
     For a directory of an ApplicationSet it is worse: no Application is made, and one that was there is deleted.
     The input shows the repository when it has the folder of another Application from there.
     Fix: Write the path of the folder.
-    Bad:
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: queues, namespace: argocd}
-        spec:
-          project: platform
-          source: {repoURL: https://git.example.com/platform.git, path: examples/queues}
-          destination: {server: https://kubernetes.default.svc}
-        ---
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: research, namespace: argocd}
-        spec:
-          project: platform
-          source: {repoURL: https://git.example.com/platform.git, path: examples/resaerch}
-          destination: {server: https://kubernetes.default.svc}
-        ---
-        # file: examples/queues/LocalQueue.yaml
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-a}
-        ---
-        # file: examples/research/Namespace.yaml
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-b}
-    Good:
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: research, namespace: argocd}
-        spec:
-          project: platform
-          source: {repoURL: https://git.example.com/platform.git, path: examples/research}
-          destination: {server: https://kubernetes.default.svc}
     """
     folders = fleet.folders
     shown = {_repository(source) for _, _, source in _sources(fleet) if folders.called(text(source, "path"))}

@@ -46,47 +46,6 @@ def project_refuses_kind(fleet: Fleet) -> Iterator[Issue]:
     unless `clusterResourceWhitelist` names them; tenants' projects mostly forbid LocalQueue, ResourceQuota and
     RoleBinding.
     Fix: Move the object to an Application whose project may have it, or allow its kind in the AppProject.
-    Bad:
-        apiVersion: argoproj.io/v1alpha1
-        kind: AppProject
-        metadata: {name: team-a, namespace: argocd}
-        spec:
-          sourceRepos: ["*"]
-          destinations: [{server: "*", namespace: team-a}]
-          namespaceResourceBlacklist: [{group: kueue.x-k8s.io, kind: LocalQueue}]
-        ---
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: runs, namespace: argocd}
-        spec:
-          project: team-a
-          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
-          destination: {server: https://kubernetes.default.svc, namespace: team-a}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: team-a}
-        spec: {clusterQueue: gpus}
-    Good:
-        apiVersion: argoproj.io/v1alpha1
-        kind: AppProject
-        metadata: {name: team-a, namespace: argocd}
-        spec:
-          sourceRepos: ["*"]
-          destinations: [{server: "*", namespace: team-a}]
-        ---
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: runs, namespace: argocd}
-        spec:
-          project: team-a
-          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
-          destination: {server: https://kubernetes.default.svc, namespace: team-a}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec: {template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}}
     """
     projects = {item.name: item for item in fleet.of(PROJECT)}
     for name, documents in applied(fleet) if projects else ():
@@ -169,22 +128,6 @@ def project_unknown_kind(fleet: Fleet) -> Iterator[Issue]:
     Why: Argo CD compares kinds as they are written, in singular and with capitals, and groups without version. An entry
     that matches nothing allows nothing, and, worse, forbids nothing.
     Fix: Write the kind as manifests do: `LocalQueue`.
-    Bad:
-        apiVersion: argoproj.io/v1alpha1
-        kind: AppProject
-        metadata: {name: team-a, namespace: argocd}
-        spec:
-          sourceRepos: ["*"]
-          destinations: [{server: "*", namespace: team-a}]
-          namespaceResourceBlacklist: [{group: kueue.x-k8s.io, kind: localqueues}]
-    Good:
-        apiVersion: argoproj.io/v1alpha1
-        kind: AppProject
-        metadata: {name: team-a, namespace: argocd}
-        spec:
-          sourceRepos: ["*"]
-          destinations: [{server: "*", namespace: team-a}]
-          namespaceResourceBlacklist: [{group: kueue.x-k8s.io, kind: LocalQueue}]
     """
     known: dict[str, set[str]] = {}
     for version, kind in MODELLED:

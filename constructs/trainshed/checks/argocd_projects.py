@@ -26,32 +26,6 @@ def project_missing(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Argo CD refuses to sync an Application whose project does not exist.
     Fix: Correct the name, or add the AppProject.
-    Bad:
-        apiVersion: argoproj.io/v1alpha1
-        kind: AppProject
-        metadata: {name: platform, namespace: argocd}
-        spec: {sourceRepos: ["*"], destinations: [{server: "*", namespace: "*"}]}
-        ---
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: runs, namespace: argocd}
-        spec:
-          project: plattform
-          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
-          destination: {server: https://kubernetes.default.svc, namespace: team-a}
-    Good:
-        apiVersion: argoproj.io/v1alpha1
-        kind: AppProject
-        metadata: {name: platform, namespace: argocd}
-        spec: {sourceRepos: ["*"], destinations: [{server: "*", namespace: "*"}]}
-        ---
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: runs, namespace: argocd}
-        spec:
-          project: platform
-          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
-          destination: {server: https://kubernetes.default.svc, namespace: team-a}
     """
     known = fleet.names(*PROJECT)
     if not known:
@@ -91,36 +65,6 @@ def project_refuses(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Argo CD marks such an Application as invalid and syncs nothing.
     Fix: Allow it in the AppProject's `sourceRepos` or `destinations`, or name another project.
-    Bad:
-        apiVersion: argoproj.io/v1alpha1
-        kind: AppProject
-        metadata: {name: team-a, namespace: argocd}
-        spec:
-          sourceRepos: [https://git.example.com/platform.git]
-          destinations: [{server: https://kubernetes.default.svc, namespace: team-a}]
-        ---
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: runs, namespace: argocd}
-        spec:
-          project: team-a
-          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
-          destination: {server: https://kubernetes.default.svc, namespace: team-b}
-    Good:
-        apiVersion: argoproj.io/v1alpha1
-        kind: AppProject
-        metadata: {name: team-a, namespace: argocd}
-        spec:
-          sourceRepos: [https://git.example.com/platform.git]
-          destinations: [{server: https://kubernetes.default.svc, namespace: "team-*"}]
-        ---
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: runs, namespace: argocd}
-        spec:
-          project: team-a
-          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
-          destination: {server: https://kubernetes.default.svc, namespace: team-b}
     """
     projects = {(item.namespace, item.name): item for item in fleet.of(PROJECT)}
     names: dict[int, set[str]] = {}

@@ -35,34 +35,6 @@ def queue_after_job(fleet: Fleet) -> Iterator[Issue]:
     wave Argo CD goes by kind, and its list has Job but no custom resource: the Job is first (argo-cd 3.5,
     `gitops-engine/pkg/sync/sync_tasks.go`).
     Fix: Give the Queue an earlier `argocd.argoproj.io/sync-wave`.
-    Bad:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: train, annotations: {argocd.argoproj.io/sync-wave: "5"}}
-        spec: {weight: 1}
-        ---
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          queue: train
-          minAvailable: 1
-          tasks:
-          - {name: master, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: node, image: t}]}}}
-    Good:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: train, annotations: {argocd.argoproj.io/sync-wave: "-20"}}
-        spec: {weight: 1}
-        ---
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          queue: train
-          minAvailable: 1
-          tasks:
-          - {name: master, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: node, image: t}]}}}
     """
     jobs = fleet.of(("batch.volcano.sh", "Job"))
     argocd = bool(jobs) and under_argocd(fleet)
@@ -85,26 +57,6 @@ def queue_before_parent(fleet: Fleet) -> Iterator[Issue]:
     Why: Volcano's webhook refuses a Queue whose parent does not exist. Objects of one kind and wave are applied at the
     same time, so a parent needs a wave of its own.
     Fix: One sync wave for each level of the tree, parents first.
-    Bad:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: research, annotations: {argocd.argoproj.io/sync-wave: "-1"}}
-        spec: {weight: 1}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: research-train, annotations: {argocd.argoproj.io/sync-wave: "-2"}}
-        spec: {weight: 1, parent: research}
-    Good:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: research, annotations: {argocd.argoproj.io/sync-wave: "-2"}}
-        spec: {weight: 1}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: research-train, annotations: {argocd.argoproj.io/sync-wave: "-1"}}
-        spec: {weight: 1, parent: research}
     """
     queues = fleet.of(_QUEUE)
     argocd = bool(queues) and under_argocd(fleet)

@@ -55,23 +55,6 @@ def ttl_recreates(fleet: Fleet) -> Iterator[Issue]:
     runs once more, and again after that (argo-cd#8586, #13851).
     Fix: Leave `ttlSecondsAfterFinished` out of runs in Git and retire them with a commit; or submit runs instead of
     committing them. A CronJob's jobTemplate may have one: its Jobs are not in Git.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          ttlSecondsAfterFinished: 600
-          template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-    Good:
-        apiVersion: batch/v1
-        kind: CronJob
-        metadata: {name: nightly, namespace: team-a}
-        spec:
-          schedule: 0 3 * * *
-          jobTemplate:
-            spec:
-              ttlSecondsAfterFinished: 3600
-              template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
     """
     for document in fleet.of(*_TTL):
         path = _TTL[document.group, document.kind]
@@ -91,22 +74,6 @@ def hook_ttl(fleet: Fleet) -> Iterator[Issue]:
     Why: Without the finalizer that newer releases of Argo CD put on hooks, a Job that is gone a moment after its end
     leaves the sync waiting (argo-cd#6880).
     Fix: Remove the TTL and let `argocd.argoproj.io/hook-delete-policy` clean up.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: migrate, namespace: team-a, annotations: {argocd.argoproj.io/hook: PreSync}}
-        spec:
-          ttlSecondsAfterFinished: 0
-          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: trainer}]}}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: migrate
-          namespace: team-a
-          annotations: {argocd.argoproj.io/hook: PreSync, argocd.argoproj.io/hook-delete-policy: HookSucceeded}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: trainer}]}}
     """
     for document in fleet.of(*_TTL):
         path = _TTL[document.group, document.kind]
@@ -123,21 +90,6 @@ def generate_name(fleet: Fleet) -> Iterator[Issue]:
     Why: Apply finds objects by name. kubectl apply refuses such an object, and Argo CD takes it only as a hook
     (argo-cd#1639).
     Fix: Give it a name; for a run, a name with a hash of its spec.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {generateName: migrate-, namespace: team-a}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: trainer}]}}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          generateName: migrate-
-          namespace: team-a
-          annotations: {argocd.argoproj.io/hook: PreSync}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: trainer}]}}
     """
     for document in fleet.documents:
         if document.generated and document.judged and not is_hook(document) and not _owned(document):
@@ -154,21 +106,6 @@ def replace_without_force(fleet: Fleet) -> Iterator[Issue]:
     Only with `Force=true` is it deleted and created again.
     Fix: Write `Force=true,Replace=true` when a changed run shall kill the old one; otherwise give each change a new
     name.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: migrate, namespace: team-a, annotations: {argocd.argoproj.io/sync-options: Replace=true}}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: trainer}]}}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: migrate
-          namespace: team-a
-          annotations: {argocd.argoproj.io/sync-options: "Force=true,Replace=true"}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: trainer}]}}
     """
     for document in fleet.of(*_TEMPLATE_FIXED):
         if "Replace=true" in sync_options(document) and not replaces(document):
@@ -184,22 +121,6 @@ def queued_hook(fleet: Fleet) -> Iterator[Issue]:
     Why: Kueue suspends the Job until it is admitted, and a sync waits for its hooks: with Suspended, which is neither
     success nor failure, it waits for ever (argo-cd#10600).
     Fix: Keep queued runs out of hooks and early waves; run hooks in a namespace without a queue.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: migrate
-          namespace: team-a
-          labels: {kueue.x-k8s.io/queue-name: team-a}
-          annotations: {argocd.argoproj.io/hook: PreSync}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: trainer}]}}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: migrate, namespace: team-a, annotations: {argocd.argoproj.io/hook: PreSync}}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: trainer}]}}
     """
     for workload in fleet.workloads:
         if workload.queue_name and is_hook(workload.document):
@@ -228,25 +149,6 @@ def run_as_hook(fleet: Fleet) -> Iterator[Issue]:
     and deletes it where the policy is HookSucceeded.
     Fix: Make the run an ordinary object of the last wave with a name of its own; keep hooks for what takes minutes and
     say so with `activeDeadlineSeconds`.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a, annotations: {argocd.argoproj.io/hook: PostSync}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "8"}}}]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: smoke, namespace: team-a, annotations: {argocd.argoproj.io/hook: PostSync}}
-        spec:
-          activeDeadlineSeconds: 600
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "1"}}}]
     """
     for workload in fleet.workloads:
         document = workload.document

@@ -23,31 +23,6 @@ def autoscaled_replicas(fleet: Fleet) -> Iterator[Issue]:
     Why: Each sync writes Git's number back: what the autoscaler has added is gone, and self-heal fights with it.
     Fix: Leave `replicas` out of the manifest, or ignore it in the Application with `ignoreDifferences` and
     `RespectIgnoreDifferences=true`.
-    Bad:
-        apiVersion: apps/v1
-        kind: Deployment
-        metadata: {name: serve, namespace: team-a}
-        spec:
-          replicas: 2
-          selector: {matchLabels: {app: serve}}
-          template: {metadata: {labels: {app: serve}}, spec: {containers: [{name: serve, image: serve}]}}
-        ---
-        apiVersion: autoscaling/v2
-        kind: HorizontalPodAutoscaler
-        metadata: {name: serve, namespace: team-a}
-        spec: {maxReplicas: 4, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: serve}}
-    Good:
-        apiVersion: apps/v1
-        kind: Deployment
-        metadata: {name: serve, namespace: team-a}
-        spec:
-          selector: {matchLabels: {app: serve}}
-          template: {metadata: {labels: {app: serve}}, spec: {containers: [{name: serve, image: serve}]}}
-        ---
-        apiVersion: autoscaling/v2
-        kind: HorizontalPodAutoscaler
-        metadata: {name: serve, namespace: team-a}
-        spec: {maxReplicas: 4, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: serve}}
     """
     for scaler in fleet.of(*_SCALERS):
         reference = mapping(scaler.manifest, "spec", "scaleTargetRef")

@@ -37,34 +37,6 @@ def application_set_template(fleet: Fleet) -> Iterator[Issue]:
     that does not exist, and no Application is made. Without it only `{{path.basename}}` is replaced, and
     `{{.path.basename}}` stays as it is in names and paths.
     Fix: Write parameters with a dot and `goTemplate: true`, or both without.
-    Bad:
-        apiVersion: argoproj.io/v1alpha1
-        kind: ApplicationSet
-        metadata: {name: tenants, namespace: argocd}
-        spec:
-          goTemplate: true
-          generators:
-          - git: {repoURL: https://git.example.com/a.git, revision: main, directories: [{path: "dist/*"}]}
-          template:
-            metadata: {name: "{{path.basename}}"}
-            spec:
-              project: platform
-              source: {repoURL: https://git.example.com/a.git, path: "{{path.path}}"}
-              destination: {server: https://kubernetes.default.svc}
-    Good:
-        apiVersion: argoproj.io/v1alpha1
-        kind: ApplicationSet
-        metadata: {name: tenants, namespace: argocd}
-        spec:
-          goTemplate: true
-          generators:
-          - git: {repoURL: https://git.example.com/a.git, revision: main, directories: [{path: "dist/*"}]}
-          template:
-            metadata: {name: "{{.path.basename}}"}
-            spec:
-              project: platform
-              source: {repoURL: https://git.example.com/a.git, path: "{{.path.path}}"}
-              destination: {server: https://kubernetes.default.svc}
     """
     for document in fleet.of(APPLICATION_SET):
         go = dig(document.manifest, "spec", "goTemplate") is True

@@ -50,34 +50,6 @@ def needed_in_later_wave(fleet: Fleet) -> Iterator[Issue]:
     Why: Argo CD goes on to the next wave when all of this one is healthy. A Job, Pod or Deployment that waits for a
     ConfigMap, Secret, claim or service account of a later wave never is, so the sync never ends.
     Fix: Put what is needed into the same or an earlier `argocd.argoproj.io/sync-wave`.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "5"}}
-        data: {epochs: "3"}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, envFrom: [{configMapRef: {name: settings}}]}]
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "-5"}}
-        data: {epochs: "3"}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, envFrom: [{configMapRef: {name: settings}}]}]
     """
     for workload in fleet.workloads:
         run = workload.document
@@ -100,22 +72,6 @@ def namespace_in_later_wave(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The API server refuses an object whose namespace does not exist, and the sync fails.
     Fix: Give the Namespace the earliest `argocd.argoproj.io/sync-wave`.
-    Bad:
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-a, annotations: {argocd.argoproj.io/sync-wave: "0"}}
-        ---
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "-10"}}
-    Good:
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-a, annotations: {argocd.argoproj.io/sync-wave: "-40"}}
-        ---
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "-10"}}
     """
     namespaces = {item.name: (item, wave(item)) for item in fleet.of(_NAMESPACE) if not is_hook(item)}
     for document in fleet.documents if namespaces else ():
@@ -141,34 +97,6 @@ def hook_needs_later_object(fleet: Fleet) -> Iterator[Issue]:
 
     Why: At the first sync that object is not there, the hook's pod cannot start, and the sync waits for the hook.
     Fix: Make the object a PreSync hook of an earlier wave, too, or let the hook run as `Sync` or `PostSync`.
-    Bad:
-        apiVersion: v1
-        kind: ServiceAccount
-        metadata: {name: migrate, namespace: team-a}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: migrate, namespace: team-a, annotations: {argocd.argoproj.io/hook: PreSync}}
-        spec:
-          template:
-            spec:
-              serviceAccountName: migrate
-              restartPolicy: Never
-              containers: [{name: migrate, image: trainer}]
-    Good:
-        apiVersion: v1
-        kind: ServiceAccount
-        metadata: {name: migrate, namespace: team-a}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: migrate, namespace: team-a, annotations: {argocd.argoproj.io/hook: PostSync}}
-        spec:
-          template:
-            spec:
-              serviceAccountName: migrate
-              restartPolicy: Never
-              containers: [{name: migrate, image: trainer}]
     """
     for workload in fleet.workloads:
         hook = workload.document
@@ -191,30 +119,6 @@ def queued_run_holds_sync(fleet: Fleet) -> Iterator[Issue]:
     is Healthy, and so waits as long as the queue and the whole run take (argo-cd#10600). What comes in later waves,
     such as the queue itself, is not applied.
     Fix: Put queued runs into the last wave, or into an Application of their own.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a, labels: {kueue.x-k8s.io/queue-name: team-a}}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-        ---
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: dashboards, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "5"}}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: sft
-          namespace: team-a
-          labels: {kueue.x-k8s.io/queue-name: team-a}
-          annotations: {argocd.argoproj.io/sync-wave: "10"}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-        ---
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: dashboards, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "5"}}
     """
     queued = [item for item in fleet.workloads if item.queue_name and _holds_the_sync(item.document)]
     folders = {folder(item.document) for item in queued}

@@ -66,24 +66,6 @@ def unknown_sync_option(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Unknown options are ignored without a word, so what they were meant for does not happen.
     Fix: Write one that exists, as `Name=value`.
-    Bad:
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: runs, namespace: argocd}
-        spec:
-          project: platform
-          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
-          destination: {server: https://kubernetes.default.svc, namespace: team-a}
-          syncPolicy: {syncOptions: [ServerSideAply=true]}
-    Good:
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: runs, namespace: argocd}
-        spec:
-          project: platform
-          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
-          destination: {server: https://kubernetes.default.svc, namespace: team-a}
-          syncPolicy: {syncOptions: [ServerSideApply=true]}
     """
     for document in fleet.documents:
         if not document.judged:
@@ -117,24 +99,6 @@ def replace_beats_server_side(fleet: Fleet) -> Iterator[Issue]:
     Why: `Replace=true` wins over `ServerSideApply=true` (argo-cd v3.5, `sync_context.go`): each sync puts the whole
     object in place of the live one, with what other controllers have written into it.
     Fix: Keep ServerSideApply; write Replace only on the objects that need it, and with Force.
-    Bad:
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: runs, namespace: argocd}
-        spec:
-          project: platform
-          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
-          destination: {server: https://kubernetes.default.svc, namespace: team-a}
-          syncPolicy: {syncOptions: [ServerSideApply=true, Replace=true]}
-    Good:
-        apiVersion: argoproj.io/v1alpha1
-        kind: Application
-        metadata: {name: runs, namespace: argocd}
-        spec:
-          project: platform
-          source: {repoURL: https://git.example.com/platform.git, path: dist/runs}
-          destination: {server: https://kubernetes.default.svc, namespace: team-a}
-          syncPolicy: {syncOptions: [ServerSideApply=true]}
     """
     message = "Replace=true wins over ServerSideApply=true, so each sync replaces the whole object"
     for document in fleet.documents:
@@ -155,18 +119,6 @@ def unknown_hook(fleet: Fleet) -> Iterator[Issue]:
     Why: Argo CD takes the object out of the sync because it is a hook, and never runs it because it knows no such
     phase: it is never applied, and nobody is told.
     Fix: Write PreSync, Sync, PostSync, SyncFail, PreDelete or PostDelete; letter case counts.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: migrate, namespace: team-a, annotations: {argocd.argoproj.io/hook: Presync}}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: trainer}]}}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: migrate, namespace: team-a, annotations: {argocd.argoproj.io/hook: PreSync}}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: trainer}]}}
     """
     for document in fleet.documents:
         found = document.annotations
@@ -192,14 +144,6 @@ def annotation_without_effect(fleet: Fleet) -> Iterator[Issue]:
     Why: Argo CD reads annotations of the object itself, by their exact keys. Everything else it ignores without a word:
     the wave is 0, the option is off, the hook is an ordinary object.
     Fix: Write the annotation under `metadata.annotations`, with its exact key.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a, annotations: {argocd.argoproj.io/sync-waves: "-10"}}
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "-10"}}
     """
     for document in fleet.documents:
         metadata = mapping(document.manifest, "metadata")
@@ -239,17 +183,6 @@ def option_of_the_application(fleet: Fleet) -> Iterator[Issue]:
     Why: CreateNamespace, ApplyOutOfSyncOnly, FailOnSharedResource and RespectIgnoreDifferences concern a whole sync;
     Argo CD looks for them in the Application's `syncPolicy.syncOptions` only.
     Fix: Write the option in the Application's `spec.syncPolicy.syncOptions`.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata:
-          name: settings
-          namespace: team-a
-          annotations: {argocd.argoproj.io/sync-options: RespectIgnoreDifferences=true}
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a, annotations: {argocd.argoproj.io/sync-options: Prune=false}}
     """
     for document in fleet.documents:
         for option in sync_options(document) if document.judged else ():

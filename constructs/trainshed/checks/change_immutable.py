@@ -66,24 +66,6 @@ def immutable_field(fleet: Fleet) -> Iterator[Issue]:
     Why: The API server refuses the update, and the sync fails: the old object stays as it is.
     Fix: Give the changed object a new name (runs: a hash of the spec in the name); or let Argo CD delete and create it
     with the sync options `Force=true,Replace=true`; a hook with `BeforeHookCreation` is made anew for each sync.
-    Baseline:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: migrate, namespace: team-a}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: "trainer:1"}]}}
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: migrate, namespace: team-a}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: "trainer:2"}]}}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: migrate-2, namespace: team-a}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: "trainer:2"}]}}
     """
     for before, after in changed_pairs(fleet):
         if replaces(after) or is_hook(after):
@@ -151,21 +133,6 @@ def shrunk_claim(fleet: Fleet) -> Iterator[Issue]:
 
     Why: A bound claim can grow where its class allows it, but never shrink: the API server refuses the update.
     Fix: Keep the size; to have less, make a new claim and copy the data.
-    Baseline:
-        apiVersion: v1
-        kind: PersistentVolumeClaim
-        metadata: {name: ckpt, namespace: team-a}
-        spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 2Ti}}}
-    Bad:
-        apiVersion: v1
-        kind: PersistentVolumeClaim
-        metadata: {name: ckpt, namespace: team-a}
-        spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Ti}}}
-    Good:
-        apiVersion: v1
-        kind: PersistentVolumeClaim
-        metadata: {name: ckpt, namespace: team-a}
-        spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 3Ti}}}
     """
     path: Path = ("spec", "resources", "requests", "storage")
     for before, after in changed_pairs(fleet):

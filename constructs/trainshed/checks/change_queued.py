@@ -47,48 +47,6 @@ def queued_workload(fleet: Fleet) -> Iterator[Issue]:
     `admission-gated-by` is only shortened. The queue of a running workload stays; with a LocalQueue `default` in the
     namespace, the label cannot go.
     Fix: Give the changed workload a new name; or let Argo CD delete and create it with `Force=true,Replace=true`.
-    Baseline:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: team-a}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: apps/v1
-        kind: StatefulSet
-        metadata: {name: serve, namespace: team-a, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          serviceName: serve
-          replicas: 2
-          selector: {matchLabels: {app: serve}}
-          template: {metadata: {labels: {app: serve}}, spec: {containers: [{name: a, image: t}]}}
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: team-a}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: apps/v1
-        kind: StatefulSet
-        metadata: {name: serve, namespace: team-a, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          serviceName: serve
-          replicas: 3
-          selector: {matchLabels: {app: serve}}
-          template: {metadata: {labels: {app: serve}}, spec: {containers: [{name: a, image: t}]}}
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: team-a}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: apps/v1
-        kind: StatefulSet
-        metadata: {name: serve, namespace: team-a, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          serviceName: serve
-          replicas: 0
-          selector: {matchLabels: {app: serve}}
-          template: {metadata: {labels: {app: serve}}, spec: {containers: [{name: a, image: t}]}}
     """
     for before, after in changed_pairs(fleet):
         if (after.group, after.kind) not in _KINDS or replaces(after) or is_hook(after):

@@ -41,25 +41,6 @@ def removes_referenced(fleet: Fleet) -> Iterator[Issue]:
     Why: Argo CD prunes it, or Kueue holds it until it is not needed, and the sync with it. What still names it stops:
     queues become inactive, pods are refused or wait.
     Fix: Keep it, or change what names it first.
-    Baseline:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {}
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpus}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "12"}]}]
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {nodeLabels: {nvidia.com/gpu.product: H100}}
     """
     gone: dict[tuple[str, str, str, str], Document] = {item.identity: item for item in removed(fleet)}
     if not gone:
@@ -147,26 +128,6 @@ def removed_namespace(fleet: Fleet) -> Iterator[Issue]:
     Why: When Argo CD prunes it, everything in it goes: running training, claims with their checkpoints, objects that
     are in no repository. An error where the input still has objects in it: the API server refuses them.
     Fix: Annotate it with `argocd.argoproj.io/sync-options: Prune=confirm` before it is removed, or keep it.
-    Baseline:
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-a}
-        ---
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-b}
-    Bad:
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-b}
-    Good:
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-a, labels: {pod-security.kubernetes.io/enforce: restricted}}
-        ---
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-b}
     """
     for namespace in removed(fleet, ("", "Namespace")):
         inside = next((item for item in fleet.documents if item.namespace == namespace.name), None)
@@ -191,28 +152,6 @@ def removed_definition(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Kubernetes deletes every object of its kind with it: all queues, all runs.
     Fix: Annotate CRDs with `argocd.argoproj.io/sync-options: Prune=false`.
-    Baseline:
-        apiVersion: apiextensions.k8s.io/v1
-        kind: CustomResourceDefinition
-        metadata: {name: widgets.example.com}
-        spec:
-          group: example.com
-          scope: Namespaced
-          names: {kind: Widget, plural: widgets}
-          versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a}
-    Good:
-        apiVersion: apiextensions.k8s.io/v1
-        kind: CustomResourceDefinition
-        metadata: {name: widgets.example.com, annotations: {argocd.argoproj.io/sync-options: Prune=false}}
-        spec:
-          group: example.com
-          scope: Namespaced
-          names: {kind: Widget, plural: widgets}
-          versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
     """
     for crd in removed(fleet, ("apiextensions.k8s.io", "CustomResourceDefinition")):
         kind, group = text(crd.manifest, "spec", "names", "kind"), text(crd.manifest, "spec", "group")

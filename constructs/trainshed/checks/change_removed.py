@@ -44,30 +44,6 @@ def removed_queue(fleet: Fleet) -> Iterator[Issue]:
     Why: Kueue's finalizer `resource-in-use` keeps it until its workloads are gone, and Argo CD's sync stays Running as
     long, which blocks every later sync.
     Fix: Set `stopPolicy: HoldAndDrain` first, sync, and remove it with a second change.
-    Baseline:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpus}
-        spec: {namespaceSelector: {}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: team-a}
-        spec: {clusterQueue: gpus}
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a}
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpus}
-        spec: {namespaceSelector: {}, stopPolicy: HoldAndDrain}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: team-a}
-        spec: {clusterQueue: gpus}
     """
     if fleet.baseline is None:
         return
@@ -92,21 +68,6 @@ def renamed_claim(fleet: Fleet) -> Iterator[Issue]:
     Why: Names that are derived from a construct's path or a hash change when code moves. To Kubernetes that is a new,
     empty claim; the old one is pruned, and with reclaim policy Delete its volume goes too.
     Fix: Give the claim an explicit name, or annotate it with `argocd.argoproj.io/sync-options: Prune=false`.
-    Baseline:
-        apiVersion: v1
-        kind: PersistentVolumeClaim
-        metadata: {name: runs-ckpt-c8f1a2b3, namespace: team-a}
-        spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 2Ti}}}
-    Bad:
-        apiVersion: v1
-        kind: PersistentVolumeClaim
-        metadata: {name: runs-ckpt-c86b90d4, namespace: team-a}
-        spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 2Ti}}}
-    Good:
-        apiVersion: v1
-        kind: PersistentVolumeClaim
-        metadata: {name: runs-ckpt-c8f1a2b3, namespace: team-a}
-        spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 3Ti}}}
     """
     for old, new in _renamed(fleet):
         if not _KEPT.intersection(sync_options(old)):
@@ -138,26 +99,6 @@ def removed_claim(fleet: Fleet) -> Iterator[Issue]:
     for a claim that is gone; where nothing does, it is a warning.
     Fix: Keep the claim as long as something mounts it; annotate it with `Prune=false` or `Prune=confirm` where its data
     is worth something.
-    Baseline:
-        apiVersion: v1
-        kind: PersistentVolumeClaim
-        metadata: {name: ckpt, namespace: team-a}
-        spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 2Ti}}}
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, volumeMounts: [{name: ckpt, mountPath: /ckpt}]}]
-              volumes: [{name: ckpt, persistentVolumeClaim: {claimName: ckpt}}]
-    Good:
-        apiVersion: v1
-        kind: PersistentVolumeClaim
-        metadata: {name: ckpt, namespace: team-a}
-        spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 3Ti}}}
     """
     gone = {(item.namespace, item.name): item for item in removed(fleet, _CLAIM)}
     renamed = {id(old) for old, _ in _renamed(fleet)} if gone else set()
@@ -186,71 +127,6 @@ def strands_workload(fleet: Fleet) -> Iterator[Issue]:
     Why: Less quota, a lower limit, a flavor less: what was only a wait becomes for ever. The workload's own manifest
     may not have changed at all.
     Fix: Keep enough quota, or make the workload smaller in the same change.
-    Baseline:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpus}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [nvidia.com/gpu]
-            flavors: [{name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: "16"}]}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: team-a}
-        spec: {clusterQueue: gpus}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          parallelism: 2
-          completions: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "8"}}}]
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpus}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [nvidia.com/gpu]
-            flavors: [{name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: "8"}]}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: team-a}
-        spec: {clusterQueue: gpus}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          parallelism: 2
-          completions: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "8"}}}]
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpus}
-        spec: {namespaceSelector: {}}
     """
     if fleet.baseline is None:
         return

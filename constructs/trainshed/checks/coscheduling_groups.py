@@ -26,32 +26,6 @@ def priorities_differ(fleet: Fleet) -> Iterator[Issue]:
     Why: The plugin sorts by priority first, so pods of other gangs come between the members; two gangs then hold their
     halves and wait for each other.
     Fix: Give all members the same priorityClassName.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: leader
-            template:
-              spec:
-                template:
-                  metadata: {labels: {scheduling.x-k8s.io/pod-group: ring}}
-                  spec: {restartPolicy: Never, priorityClassName: high, containers: [{name: a, image: t}]}
-          - name: worker
-            template:
-              spec:
-                template:
-                  metadata: {labels: {scheduling.x-k8s.io/pod-group: ring}}
-                  spec: {restartPolicy: Never, priorityClassName: low, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            metadata: {labels: {scheduling.x-k8s.io/pod-group: ring}}
-            spec: {restartPolicy: Never, priorityClassName: high, containers: [{name: a, image: t}]}
     """
     groups: dict[tuple[str | None, str], list[PodSet]] = {}
     for workload, pod_set in fleet.gang_marks.grouped:
@@ -77,24 +51,6 @@ def queue_sort(fleet: Fleet) -> Iterator[Issue]:
     Why: A profile has exactly one queueSort plugin. With the default one still on, the scheduler does not start, or
     gangs are not kept together in its queue.
     Fix: Disable `*` under queueSort and enable Coscheduling there.
-    Bad:
-        apiVersion: kubescheduler.config.k8s.io/v1
-        kind: KubeSchedulerConfiguration
-        metadata: {name: config}
-        profiles:
-        - schedulerName: gang
-          plugins:
-            multiPoint: {enabled: [{name: Coscheduling}]}
-            queueSort: {enabled: [{name: Coscheduling}]}
-    Good:
-        apiVersion: kubescheduler.config.k8s.io/v1
-        kind: KubeSchedulerConfiguration
-        metadata: {name: config}
-        profiles:
-        - schedulerName: gang
-          plugins:
-            multiPoint: {enabled: [{name: Coscheduling}]}
-            queueSort: {enabled: [{name: Coscheduling}], disabled: [{name: "*"}]}
     """
     for document in fleet.of(("kubescheduler.config.k8s.io", "KubeSchedulerConfiguration")):
         for index, profile in mappings(document.manifest, "profiles"):
@@ -124,16 +80,6 @@ def min_member(fleet: Fleet) -> Iterator[Issue]:
     Why: The CRD asks for a minMember of at least 1, and the API server refuses the PodGroup; its pods then wait for a
     group that does not exist.
     Fix: Write the number of pods that start together.
-    Bad:
-        apiVersion: scheduling.x-k8s.io/v1alpha1
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 0}
-    Good:
-        apiVersion: scheduling.x-k8s.io/v1alpha1
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 4}
     """
     for group in fleet.of((COSCHEDULING, "PodGroup")):
         least = whole(group.manifest, "spec", "minMember")
@@ -149,16 +95,6 @@ def elastic_quota(fleet: Fleet) -> Iterator[Issue]:
     Why: Nothing checks `min` against `max`. Pods are refused above max, so the rest of min is never used; of two
     ElasticQuotas in a namespace one is ignored.
     Fix: Write min at most as large as max, and one ElasticQuota for each namespace.
-    Bad:
-        apiVersion: scheduling.x-k8s.io/v1alpha1
-        kind: ElasticQuota
-        metadata: {name: team, namespace: team-a}
-        spec: {min: {nvidia.com/gpu: 16}, max: {nvidia.com/gpu: 8}}
-    Good:
-        apiVersion: scheduling.x-k8s.io/v1alpha1
-        kind: ElasticQuota
-        metadata: {name: team, namespace: team-a}
-        spec: {min: {nvidia.com/gpu: 8}, max: {nvidia.com/gpu: 16}}
     """
     first: dict[str, Document] = {}
     for quota in fleet.of((COSCHEDULING, "ElasticQuota")):

@@ -101,24 +101,6 @@ def key_misplaced(fleet: Fleet) -> Iterator[Issue]:
     takes `gpu-fraction` from the pod's annotations and `preemptibility` from labels; YuniKorn takes everything from
     the pod template; Coscheduling takes the PodGroup from a label of the pod template.
     Fix: Move it to where the scheduler reads it.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: team-a}
-        spec:
-          template:
-            metadata: {labels: {scheduling.volcano.sh/queue-name: research}}
-            spec: {schedulerName: volcano, restartPolicy: Never, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: team-a, annotations: {scheduling.volcano.sh/group-min-member: "2"}}
-        spec:
-          parallelism: 2
-          completions: 2
-          template:
-            metadata: {annotations: {scheduling.volcano.sh/queue-name: research}}
-            spec: {schedulerName: volcano, restartPolicy: Never, containers: [{name: a, image: t}]}
     """
     for workload, blocks in _marked(fleet):
         for key, known in _KEYS.items():
@@ -175,16 +157,6 @@ def key_misspelt(fleet: Fleet) -> Iterator[Issue]:
 
     Why: A key that no scheduler knows is ignored without a word.
     Fix: Write the key that was meant.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {yunikorn.apache.org/app_id: probe-1}}
-        spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {yunikorn.apache.org/app-id: probe-1}}
-        spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
     """
     for _, blocks in _marked(fleet):
         for block in blocks:

@@ -55,26 +55,6 @@ def pod_group_missing(fleet: Fleet) -> Iterator[Issue]:
     Why: The group is looked up in the pods' own namespace. Coscheduling lets such a pod fail ("PodGroup not found"),
     Volcano leaves it Pending.
     Fix: Name a PodGroup of the namespace, or add it there.
-    Bad:
-        apiVersion: scheduling.x-k8s.io/v1alpha1
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 1}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: a, namespace: team-b, labels: {scheduling.x-k8s.io/pod-group: ring}}
-        spec: {restartPolicy: Never, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: scheduling.x-k8s.io/v1alpha1
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 1}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: a, namespace: team-a, labels: {scheduling.x-k8s.io/pod-group: ring}}
-        spec: {restartPolicy: Never, containers: [{name: a, image: t}]}
     """
     seen: set[tuple[int, Path]] = set()
     for kind, workload, _, name, (document, path) in members(fleet):
@@ -98,36 +78,6 @@ def larger_than_pods(fleet: Fleet) -> Iterator[Issue]:
     Why: A gang starts when `minMember` pods are there. With fewer, all of them wait for ever ("cannot find enough
     sibling pods").
     Fix: Write the number of pods as minMember, and mark every pod.
-    Bad:
-        apiVersion: scheduling.x-k8s.io/v1alpha1
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 4}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          parallelism: 2
-          completions: 2
-          template:
-            metadata: {labels: {scheduling.x-k8s.io/pod-group: ring}}
-            spec: {restartPolicy: Never, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: scheduling.x-k8s.io/v1alpha1
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 2}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          parallelism: 2
-          completions: 2
-          template:
-            metadata: {labels: {scheduling.x-k8s.io/pod-group: ring}}
-            spec: {restartPolicy: Never, containers: [{name: a, image: t}]}
     """
     joined = _joined(fleet)
     for kind in KINDS:
@@ -167,53 +117,6 @@ def starts_after_itself(fleet: Fleet) -> Iterator[Issue]:
     Why: `dependsOn` and startupPolicy InOrder make the later pods only when the earlier ones run or have ended, and
     none runs before the gang is complete.
     Fix: Count only the pods that exist from the start in minMember.
-    Bad:
-        apiVersion: scheduling.x-k8s.io/v1alpha1
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 2}
-        ---
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: prepare
-            template:
-              spec:
-                template:
-                  metadata: {labels: {scheduling.x-k8s.io/pod-group: ring}}
-                  spec: {restartPolicy: Never, containers: [{name: a, image: t}]}
-          - name: node
-            dependsOn: [{name: prepare, status: Complete}]
-            template:
-              spec:
-                template:
-                  metadata: {labels: {scheduling.x-k8s.io/pod-group: ring}}
-                  spec: {restartPolicy: Never, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: scheduling.x-k8s.io/v1alpha1
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 1}
-        ---
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: prepare
-            template:
-              spec:
-                template:
-                  spec: {restartPolicy: Never, containers: [{name: a, image: t}]}
-          - name: node
-            dependsOn: [{name: prepare, status: Complete}]
-            template:
-              spec:
-                template:
-                  metadata: {labels: {scheduling.x-k8s.io/pod-group: ring}}
-                  spec: {restartPolicy: Never, containers: [{name: a, image: t}]}
     """
     joined = _joined(fleet)
     for kind in KINDS:
@@ -248,16 +151,6 @@ def other_scheduler(fleet: Fleet) -> Iterator[Issue]:
     Why: A PodGroup or queue of Volcano counts for pods with `schedulerName: volcano` only; one of Coscheduling not for
     pods that Volcano, KAI or YuniKorn place. The pods start one by one, outside of the gang and its queue.
     Fix: Write the scheduler's name in the pod template.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: a, namespace: team-a, annotations: {scheduling.volcano.sh/queue-name: default}}
-        spec: {restartPolicy: Never, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: a, namespace: team-a, annotations: {scheduling.volcano.sh/queue-name: default}}
-        spec: {restartPolicy: Never, schedulerName: volcano, containers: [{name: a, image: t}]}
     """
     seen: set[tuple[int, Path]] = set()
     for workload, pod_set in fleet.gang_marks.grouped:

@@ -43,38 +43,6 @@ def lws_scheduler_name(fleet: Fleet) -> Iterator[Issue]:
     `schedulerName: volcano` in the templates the default scheduler places the pods one by one; the PodGroup stays
     Inqueue (lws #630).
     Fix: Write `schedulerName: volcano` in the leader's and the workers' template.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: lws-manager-config, namespace: lws-system}
-        data:
-          controller_manager_config.yaml: |
-            apiVersion: config.lws.x-k8s.io/v1alpha1
-            kind: Configuration
-            gangSchedulingManagement: {schedulerProvider: volcano}
-        ---
-        apiVersion: leaderworkerset.x-k8s.io/v1
-        kind: LeaderWorkerSet
-        metadata: {name: serve, namespace: team-a}
-        spec:
-          leaderWorkerTemplate: {size: 2, workerTemplate: {spec: {containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: lws-manager-config, namespace: lws-system}
-        data:
-          controller_manager_config.yaml: |
-            apiVersion: config.lws.x-k8s.io/v1alpha1
-            kind: Configuration
-            gangSchedulingManagement: {schedulerProvider: volcano}
-        ---
-        apiVersion: leaderworkerset.x-k8s.io/v1
-        kind: LeaderWorkerSet
-        metadata: {name: serve, namespace: team-a}
-        spec:
-          leaderWorkerTemplate:
-            size: 2
-            workerTemplate: {spec: {schedulerName: volcano, containers: [{name: a, image: t}]}}
     """
     found = list(_providers(fleet))
     for document, path, provider in found:
@@ -104,32 +72,6 @@ def two_quota_owners(fleet: Fleet) -> Iterator[Issue]:
     Why: Kueue counts its quota as used from admission on, while the second queue makes the pods wait: quota lies idle
     and nobody sees why (kueue #6796).
     Fix: Keep one owner of quota: below Kueue use a queue of Volcano or KAI without capability or limit.
-    Bad:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: train}
-        spec: {weight: 1, capability: {nvidia.com/gpu: 8}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a, labels: {kueue.x-k8s.io/queue-name: team}}
-        spec:
-          template:
-            metadata: {annotations: {scheduling.volcano.sh/queue-name: train}}
-            spec: {restartPolicy: Never, schedulerName: volcano, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: train}
-        spec: {weight: 1}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a, labels: {kueue.x-k8s.io/queue-name: team}}
-        spec:
-          template:
-            metadata: {annotations: {scheduling.volcano.sh/queue-name: train}}
-            spec: {restartPolicy: Never, schedulerName: volcano, containers: [{name: a, image: t}]}
     """
     for workload in fleet.workloads:
         if not workload.queue_name:
@@ -169,16 +111,6 @@ def api_version(fleet: Fleet) -> Iterator[Issue]:
     Why: `scheduling.k8s.io` changed incompatibly in each of 1.35 (v1alpha1), 1.36 (v1alpha2) and 1.37 (v1alpha3), and
     serves no older version. All are alpha and off by default.
     Fix: Write the version of the cluster's minor release, or use another gang scheduler.
-    Bad:
-        apiVersion: scheduling.k8s.io/v1alpha1
-        kind: Workload
-        metadata: {name: ring, namespace: team-a}
-        spec: {podGroups: [{name: a, policy: {gang: {minCount: 2}}}]}
-    Good:
-        apiVersion: scheduling.k8s.io/v1alpha2
-        kind: Workload
-        metadata: {name: ring, namespace: team-a}
-        spec: {podGroupTemplates: [{name: a, schedulingPolicy: {gang: {minCount: 2}}}]}
     """
     minor = fleet.target.kubernetes.partition(".")[2].partition(".")[0]
     if not (minor.isascii() and minor.isdigit()):

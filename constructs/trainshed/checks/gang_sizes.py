@@ -24,36 +24,6 @@ def smaller_than_run(fleet: Fleet) -> Iterator[Issue]:
     Why: With `minMember` below the number of ranks the scheduler starts a part of the run; it waits for the other ranks
     and holds its GPUs meanwhile. Two such runs block each other for ever.
     Fix: Write the number of pods as minMember; for an elastic run at least its smallest size.
-    Bad:
-        apiVersion: scheduling.x-k8s.io/v1alpha1
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 1}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          parallelism: 4
-          completions: 4
-          template:
-            metadata: {labels: {scheduling.x-k8s.io/pod-group: ring}}
-            spec: {restartPolicy: Never, containers: [{name: a, image: t, command: [torchrun, --nnodes=4, train.py]}]}
-    Good:
-        apiVersion: scheduling.x-k8s.io/v1alpha1
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 4}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          parallelism: 4
-          completions: 4
-          template:
-            metadata: {labels: {scheduling.x-k8s.io/pod-group: ring}}
-            spec: {restartPolicy: Never, containers: [{name: a, image: t, command: [torchrun, --nnodes=4, train.py]}]}
     """
     joined: dict[int, list[PodSet]] = {}
     for kind, workload, pod_set, name, _ in members(fleet):

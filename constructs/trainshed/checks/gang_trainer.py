@@ -34,22 +34,6 @@ def two_sources(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Nothing forbids it, and Trainer makes two PodGroups; each scheduler waits for pods of the other.
     Fix: Keep the one whose scheduler places the pods.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: torch, namespace: team-a}
-        spec:
-          mlPolicy: {numNodes: 2, torch: {}}
-          podGroupPolicy: {coscheduling: {}, volcano: {networkTopology: {highestTierAllowed: 2}}}
-          template: {spec: {replicatedJobs: []}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: torch, namespace: team-a}
-        spec:
-          mlPolicy: {numNodes: 2, torch: {}}
-          podGroupPolicy: {volcano: {networkTopology: {highestTierAllowed: 2}}}
-          template: {spec: {replicatedJobs: []}}
     """
     for runtime, _, sources in _runtimes(fleet):
         if len(sources) > 1:
@@ -64,22 +48,6 @@ def gang_topology(fleet: Fleet) -> Iterator[Issue]:
     Why: Trainer's defaults are mode hard and highestTierAllowed 1: `networkTopology: {}` demands that all pods fit
     under one HyperNode of the lowest tier, which a larger run never does.
     Fix: Write highestTierAllowed, or leave networkTopology out.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: torch, namespace: team-a}
-        spec:
-          mlPolicy: {numNodes: 2, torch: {}}
-          podGroupPolicy: {volcano: {networkTopology: {}}}
-          template: {spec: {replicatedJobs: []}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: torch, namespace: team-a}
-        spec:
-          mlPolicy: {numNodes: 2, torch: {}}
-          podGroupPolicy: {volcano: {networkTopology: {mode: hard, highestTierAllowed: 2}}}
-          template: {spec: {replicatedJobs: []}}
     """
     for runtime, policy, _ in _runtimes(fleet):
         topology = dig(policy, "volcano", "networkTopology")
@@ -103,27 +71,6 @@ def gang_scheduler_name(fleet: Fleet) -> Iterator[Issue]:
     Why: Trainer makes the PodGroup and marks the pods, but does not write schedulerName, and TrainJobs cannot set it.
     The default scheduler then places the pods one by one, and the PodGroup waits for ever.
     Fix: Write schedulerName in the pod template of each replicated job of the runtime.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: torch-gang}
-        spec:
-          podGroupPolicy: {volcano: {networkTopology: {mode: soft}}}
-          template:
-            spec:
-              replicatedJobs:
-              - {name: node, template: {spec: {template: {spec: {containers: [{name: node, image: t}]}}}}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: torch-gang}
-        spec:
-          podGroupPolicy: {volcano: {networkTopology: {mode: soft}}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template: {spec: {template: {spec: {schedulerName: volcano, containers: [{name: node, image: t}]}}}}
     """
     for runtime, _, sources in _runtimes(fleet):
         if len(sources) != 1:
@@ -148,31 +95,6 @@ def gang_waits_for_itself(fleet: Fleet) -> Iterator[Issue]:
     Why: The PodGroup's minMember counts the pods of all replicated jobs, initializers among them. The initializer is
     not started before the gang is complete, and the trainers are not made before it has ended: nothing starts.
     Fix: Leave podGroupPolicy out, or prepare the data elsewhere: in a claim, or in an init container of the trainer.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: torch-gang}
-        spec:
-          podGroupPolicy: {coscheduling: {scheduleTimeoutSeconds: 120}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: dataset-initializer
-                template: {spec: {template: {spec: {schedulerName: gang, containers: [{name: a, image: t}]}}}}
-              - name: node
-                dependsOn: [{name: dataset-initializer, status: Complete}]
-                template: {spec: {template: {spec: {schedulerName: gang, containers: [{name: node, image: t}]}}}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: torch-gang}
-        spec:
-          podGroupPolicy: {coscheduling: {scheduleTimeoutSeconds: 120}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template: {spec: {template: {spec: {schedulerName: gang, containers: [{name: node, image: t}]}}}}
     """
     for runtime, _, _ in _runtimes(fleet):
         for path, job in _jobs(runtime):

@@ -34,36 +34,6 @@ def completions(fleet: Fleet) -> Iterator[Issue]:
     Why: With more completions than parallelism some ranks start only when others have ended; with fewer, fewer pods run
     than the world has. Without completions the Job is complete as soon as one pod has succeeded, and no index is left.
     Fix: Write one number for both.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 8
-          parallelism: 4
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --nnodes=4, --rdzv-backend=c10d, --rdzv-endpoint=master:29500, train.py]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 4
-          parallelism: 4
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --nnodes=4, --rdzv-backend=c10d, --rdzv-endpoint=master:29500, train.py]
     """
     for member in _worlds(fleet):
         job = member.pod_set.job
@@ -90,44 +60,6 @@ def partial_admission(fleet: Fleet) -> Iterator[Issue]:
     Why: With the annotation kueue.x-k8s.io/job-min-parallelism Kueue lowers parallelism when the quota is short. A
     fixed `--nnodes` then waits for pods that never come. An elastic range can do with fewer.
     Fix: Remove the annotation, or give `--nnodes` as a range from the least number.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: sft
-          namespace: team-a
-          labels: {kueue.x-k8s.io/queue-name: train}
-          annotations: {kueue.x-k8s.io/job-min-parallelism: "2"}
-        spec:
-          completionMode: Indexed
-          completions: 4
-          parallelism: 4
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --nnodes=4, --rdzv-backend=c10d, --rdzv-endpoint=master:29500, train.py]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: sft
-          namespace: team-a
-          labels: {kueue.x-k8s.io/queue-name: train}
-          annotations: {kueue.x-k8s.io/job-min-parallelism: "2"}
-        spec:
-          completionMode: Indexed
-          completions: 4
-          parallelism: 4
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, "--nnodes=2:4", --rdzv-backend=c10d, --rdzv-endpoint=master:29500, train.py]
     """
     for member in _worlds(fleet):
         workload = member.workload

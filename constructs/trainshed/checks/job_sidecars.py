@@ -45,32 +45,6 @@ def sidecar_never_ends(fleet: Fleet) -> Iterator[Issue]:
     Why: A pod is done when all its regular containers have ended. A proxy or a log shipper among them runs on after the
     work: the pod stays Running with all its devices, and the Job never completes.
     Fix: Move it to initContainers with `restartPolicy: Always`: such a sidecar is stopped when the others have ended.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - {name: node, image: trainer, command: [python, train.py]}
-              - {name: proxy, image: "gcr.io/cloud-sql-connectors/cloud-sql-proxy:2.11.0", args: ["p:r:i"]}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              initContainers:
-              - name: proxy
-                image: gcr.io/cloud-sql-connectors/cloud-sql-proxy:2.11.0
-                restartPolicy: Always
-                args: ["p:r:i"]
-              containers:
-              - {name: node, image: trainer, command: [python, train.py]}
     """
     for run in fleet.runs:
         for pod_set in run.workload.pod_sets if run.workload.form == "Job" else ():

@@ -32,24 +32,6 @@ def message_pattern(fleet: Fleet) -> Iterator[Issue]:
     backreferences. A pattern that does not compile is not refused; its rule never matches, and the default action is
     taken.
     Fix: Write the pattern in RE2's syntax.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          failurePolicy:
-            maxRestarts: 3
-            rules: [{name: xid, action: FailJobSet, onJobFailureMessagePatterns: ["(?<=Xid )79"]}]
-          replicatedJobs: []
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          failurePolicy:
-            maxRestarts: 3
-            rules: [{name: xid, action: FailJobSet, onJobFailureMessagePatterns: ["Xid 79"]}]
-          replicatedJobs: []
     """
     for document, start in _policies(fleet):
         for index, entry in mappings(document.manifest, *start, "rules"):

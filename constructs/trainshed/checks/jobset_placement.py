@@ -23,16 +23,6 @@ def exclusive_placement(fleet: Fleet) -> Iterator[Issue]:
     Why: JobSet reads `alpha.jobset.sigs.k8s.io/exclusive-topology` as an annotation of the JobSet or of a replicated
     job's template. As a label, without `alpha.`, or on the pod template it has no effect: several jobs share a domain.
     Fix: Write the annotation on the JobSet or on `replicatedJobs[].template.metadata`.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: a, namespace: team-a, labels: {alpha.jobset.sigs.k8s.io/exclusive-topology: rack}}
-        spec: {replicatedJobs: []}
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: a, namespace: team-a, annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: rack}}
-        spec: {replicatedJobs: []}
     """
     wrong = _EXCLUSIVE.removeprefix("alpha.")
     for document in fleet.of(("jobset.x-k8s.io", "JobSet")):

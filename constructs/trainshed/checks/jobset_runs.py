@@ -39,26 +39,6 @@ def subdomain_shared(fleet: Fleet) -> Iterator[Issue]:
     Why: The headless Service of that name belongs to the JobSet that came first and selects its pods alone: the other's
     names do not resolve, and the Service goes with its owner.
     Fix: Give each JobSet a subdomain of its own; without one it is the JobSet's name.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: a, namespace: team-a}
-        spec: {network: {subdomain: train}, replicatedJobs: []}
-        ---
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: b, namespace: team-a}
-        spec: {network: {subdomain: train}, replicatedJobs: []}
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: a, namespace: team-a}
-        spec: {replicatedJobs: []}
-        ---
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: b, namespace: team-a}
-        spec: {replicatedJobs: []}
     """
     first: dict[tuple[str | None, str], Document] = {}
     for run in _sets(fleet):
@@ -86,41 +66,6 @@ def restart_policy(fleet: Fleet) -> Iterator[Issue]:
     Why: JobSet's webhook writes `restartPolicy: OnFailure` where none is written: a failed container starts again in
     its pod while its peers are still in the old rendezvous, up to backoffLimit (6) times.
     Fix: Write `restartPolicy: Never`, and let the JobSet restart all of them.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, train.py]
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, train.py]
     """
     for run in _sets(fleet):
         for pod_set in _worlds(run):
@@ -145,47 +90,6 @@ def replacement_hangs(fleet: Fleet) -> Iterator[Issue]:
     drain) gets its replacement at once and counts as failed only later: the peers hang (jobset#574). With
     `podReplacementPolicy: Failed` the Job waits, fails, and is restarted.
     Fix: Write `podReplacementPolicy: Failed`.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          failurePolicy: {maxRestarts: 3}
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                backoffLimit: 0
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, train.py]
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          failurePolicy: {maxRestarts: 3}
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                backoffLimit: 0
-                podReplacementPolicy: Failed
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, train.py]
     """
     for run in _sets(fleet):
         restarts = whole(run.workload.manifest, "spec", "failurePolicy", "maxRestarts") or 0
@@ -208,38 +112,6 @@ def waits_for_server(fleet: Fleet) -> Iterator[Issue]:
     never does, and the job is never made. Ready on a job that ends, such as an initializer, does not wait for its end:
     it counts as soon as the pods are ready, or have failed.
     Fix: Wait for Ready with servers, for Complete with steps.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: mpi, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: workers
-            template:
-              spec:
-                template:
-                  spec: {restartPolicy: Never, containers: [{name: w, image: i, command: [/usr/sbin/sshd, -De]}]}
-          - name: launcher
-            dependsOn: [{name: workers, status: Complete}]
-            template:
-              spec:
-                template: {spec: {restartPolicy: Never, containers: [{name: l, image: i, command: [mpirun, a]}]}}
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: mpi, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: workers
-            template:
-              spec:
-                template:
-                  spec: {restartPolicy: Never, containers: [{name: w, image: i, command: [/usr/sbin/sshd, -De]}]}
-          - name: launcher
-            dependsOn: [{name: workers, status: Ready}]
-            template:
-              spec:
-                template: {spec: {restartPolicy: Never, containers: [{name: l, image: i, command: [mpirun, a]}]}}
     """
     for run in _sets(fleet):
         pod_sets = {text(item.item, "name"): item for item in run.workload.pod_sets}

@@ -44,34 +44,6 @@ def job_is_no_gang(fleet: Fleet) -> Iterator[Issue]:
     Why: KAI schedules each pod of a batch Job on its own. Two half-started runs hold their GPUs and wait for each
     other.
     Fix: Annotate the Job with `kai.scheduler/batch-min-member`, the number of its pods.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a, labels: {kai.scheduler/queue: default-queue}}
-        spec:
-          parallelism: 4
-          completions: 4
-          template:
-            spec:
-              restartPolicy: Never
-              schedulerName: kai-scheduler
-              containers: [{name: a, image: t, command: [torchrun, --nnodes=4, train.py]}]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: sft
-          namespace: team-a
-          labels: {kai.scheduler/queue: default-queue}
-          annotations: {kai.scheduler/batch-min-member: "4"}
-        spec:
-          parallelism: 4
-          completions: 4
-          template:
-            spec:
-              restartPolicy: Never
-              schedulerName: kai-scheduler
-              containers: [{name: a, image: t, command: [torchrun, --nnodes=4, train.py]}]
     """
     for workload in placed(fleet):
         if workload.form != "Job" or workload.kind not in ("Job", "CronJob") or has_own_group(workload):
@@ -89,32 +61,6 @@ def min_member_value(fleet: Fleet) -> Iterator[Issue]:
 
     Why: A gang larger than the workload stays Pending for ever; as a label it is not read.
     Fix: Annotate the workload with a whole number, at most its number of pods.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: sft
-          namespace: team-a
-          labels: {kai.scheduler/queue: default-queue}
-          annotations: {kai.scheduler/batch-min-member: "8"}
-        spec:
-          parallelism: 4
-          completions: 4
-          template:
-            spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: sft
-          namespace: team-a
-          labels: {kai.scheduler/queue: default-queue}
-          annotations: {kai.scheduler/batch-min-member: "4"}
-        spec:
-          parallelism: 4
-          completions: 4
-          template:
-            spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
     """
     for workload in placed(fleet):
         written = workload.annotations.get(MIN_MEMBER)
@@ -138,44 +84,6 @@ def gang_waits_for_itself(fleet: Fleet) -> Iterator[Issue]:
     Why: KAI does not look at `dependsOn`. It waits for the pods of all replicatedJobs, and some of them are made only
     after others have ended (KAI #1209), as with the initializers of a TrainJob.
     Fix: Annotate the JobSet or TrainJob with `kai.scheduler/batch-min-member: "1"`.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a, labels: {kai.scheduler/queue: default-queue}}
-        spec:
-          replicatedJobs:
-          - name: prepare
-            template:
-              spec:
-                template:
-                  spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
-          - name: node
-            dependsOn: [{name: prepare, status: Complete}]
-            template:
-              spec:
-                template:
-                  spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata:
-          name: sft
-          namespace: team-a
-          labels: {kai.scheduler/queue: default-queue}
-          annotations: {kai.scheduler/batch-min-member: "1"}
-        spec:
-          replicatedJobs:
-          - name: prepare
-            template:
-              spec:
-                template:
-                  spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
-          - name: node
-            dependsOn: [{name: prepare, status: Complete}]
-            template:
-              spec:
-                template:
-                  spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
     """
     for workload in placed(fleet):
         if workload.kind not in ("JobSet", "TrainJob") or has_own_group(workload) or min_member(workload) == 1:
@@ -196,42 +104,6 @@ def over_limit(fleet: Fleet) -> Iterator[Issue]:
     Why: The limit holds for the gang as a whole, at every level. What does not fit stays Pending as OverLimit. Pods
     that can't be preempted (priority 100 and above) must fit into the quotas: NonPreemptibleOverQuota.
     Fix: Raise the limit (or quota), or make the gang smaller.
-    Bad:
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: research}
-        spec:
-          parentQueue: default-parent-queue
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: 4, limit: 4, overQuotaWeight: 1}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {kai.scheduler/queue: research}}
-        spec:
-          restartPolicy: Never
-          schedulerName: kai-scheduler
-          containers: [{name: a, image: t, resources: {limits: {nvidia.com/gpu: 8}}}]
-    Good:
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: research}
-        spec:
-          parentQueue: default-parent-queue
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: 4, limit: 8, overQuotaWeight: 1}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {kai.scheduler/queue: research}}
-        spec:
-          restartPolicy: Never
-          schedulerName: kai-scheduler
-          containers: [{name: a, image: t, resources: {limits: {nvidia.com/gpu: 8}}}]
     """
     for workload in placed(fleet):
         queue = queue_of(workload)
@@ -287,26 +159,6 @@ def pod_group_missing(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The pods belong to no group that KAI knows, and stay Pending.
     Fix: Name an existing PodGroup of the same namespace, and one of its subGroups.
-    Bad:
-        apiVersion: scheduling.run.ai/v2alpha2
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 1, queue: default-queue}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, annotations: {pod-group-name: rings}}
-        spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: scheduling.run.ai/v2alpha2
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 1, queue: default-queue}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, annotations: {pod-group-name: ring}}
-        spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
     """
     from trainshed.checks.kai_pod_groups import missing_groups
 

@@ -31,26 +31,6 @@ def gpu_sharing(fleet: Fleet) -> Iterator[Issue]:
     Why: KAI's pod webhook refuses a fraction beside a whole GPU, a fraction beside an amount of memory, values that are
     not between 0 and 1 (fraction) or whole numbers of MiB (memory), and an unknown container.
     Fix: Write either gpu-fraction or gpu-memory, and no GPU limit.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: probe
-          namespace: team-a
-          labels: {kai.scheduler/queue: default-queue}
-          annotations: {gpu-fraction: "0.5"}
-        spec:
-          schedulerName: kai-scheduler
-          containers: [{name: a, image: t, resources: {limits: {nvidia.com/gpu: 1}}}]
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: probe
-          namespace: team-a
-          labels: {kai.scheduler/queue: default-queue}
-          annotations: {gpu-fraction: "0.5"}
-        spec: {schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
     """
     config = next(iter(fleet.of(("kai.scheduler", "Config"))), None)
     off = config is not None and dig(config.manifest, "spec", "admission", "gpuSharing") is not True
@@ -122,26 +102,6 @@ def topology(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The PodGroup can't be scheduled. Without `kai.scheduler/topology` the placement annotations are ignored.
     Fix: Name a Topology, and one of its levels by node label or alias.
-    Bad:
-        apiVersion: kai.scheduler/v1alpha1
-        kind: Topology
-        metadata: {name: network}
-        spec: {levels: [{nodeLabel: example.com/rack, alias: rack}, {nodeLabel: kubernetes.io/hostname}]}
-        ---
-        apiVersion: scheduling.run.ai/v2alpha2
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 2, topologyConstraint: {topology: network, requiredTopologyLevel: block}}
-    Good:
-        apiVersion: kai.scheduler/v1alpha1
-        kind: Topology
-        metadata: {name: network}
-        spec: {levels: [{nodeLabel: example.com/rack, alias: rack}, {nodeLabel: kubernetes.io/hostname}]}
-        ---
-        apiVersion: scheduling.run.ai/v2alpha2
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 2, topologyConstraint: {topology: network, requiredTopologyLevel: rack}}
     """
     for group in fleet.of(("scheduling.run.ai", "PodGroup")):
         yield from _constraint(fleet, group, ("spec", "topologyConstraint"), mapping(group.manifest, "spec"))

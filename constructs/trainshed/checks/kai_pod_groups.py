@@ -49,16 +49,6 @@ def pod_group_invalid(fleet: Fleet) -> Iterator[Issue]:
     Why: `minMember` and `minSubGroup` exclude each other; subgroup names are unique, their parents exist, and leaf
     subgroups count pods while others count subgroups.
     Fix: Write minMember for groups of pods and minSubGroup for groups of groups.
-    Bad:
-        apiVersion: scheduling.run.ai/v2alpha2
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 2, minSubGroup: 1, queue: default-queue, subGroups: [{name: a, minMember: 2}]}
-    Good:
-        apiVersion: scheduling.run.ai/v2alpha2
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minSubGroup: 1, queue: default-queue, subGroups: [{name: a, minMember: 2}]}
     """
     for group in fleet.of((GROUP, "PodGroup")):
         spec = mapping(group.manifest, "spec")
@@ -107,26 +97,6 @@ def pod_group_size(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The gang never gets its minimum and stays Pending.
     Fix: Write the number of pods as minMember, or add pods.
-    Bad:
-        apiVersion: scheduling.run.ai/v2alpha2
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 3, queue: default-queue}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, annotations: {pod-group-name: ring}}
-        spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: scheduling.run.ai/v2alpha2
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 1, queue: default-queue}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, annotations: {pod-group-name: ring}}
-        spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
     """
     members: dict[int, list[PodSet]] = {}
     for workload, pod_set in fleet.gang_marks.grouped:

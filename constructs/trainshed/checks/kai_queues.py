@@ -39,23 +39,6 @@ def queue_numbers(fleet: Fleet) -> Iterator[Issue]:
     Pending as OverLimit; examples that leave out memory do just that. The numbers are plain: CPU in millicores, memory
     in MB, GPUs in devices; -1 is unlimited.
     Fix: Write quota, limit and overQuotaWeight for cpu, memory and gpu.
-    Bad:
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: research}
-        spec:
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: 8, limit: 16, overQuotaWeight: 1}
-    Good:
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: research}
-        spec:
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: 8, limit: 16, overQuotaWeight: 1}
     """
     for queue in _queues(fleet):
         if not isinstance(dig(queue.manifest, *_ROOT), dict):
@@ -94,44 +77,6 @@ def parent_missing(fleet: Fleet) -> Iterator[Issue]:
 
     Why: A queue without its parent is dropped together with all queues below it; only a line in the log says so.
     Fix: Name an existing Queue, or add the parent.
-    Bad:
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: department}
-        spec:
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-        ---
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: team}
-        spec:
-          parentQueue: departement
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-    Good:
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: department}
-        spec:
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-        ---
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: team}
-        spec:
-          parentQueue: department
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: -1, limit: -1, overQuotaWeight: 1}
     """
     tree = fleet.kai
     known = Names(tree.queues)
@@ -156,24 +101,6 @@ def queue_sums(fleet: Fleet) -> Iterator[Issue]:
     all be kept, since a parent's fair share starts with its own quota. With overQuotaWeight 0 a queue gets no share of
     what is idle beyond its quota, though its limit lets it go further.
     Fix: Raise the parent's quota to the sum of its children's, and limits to the quota; give a weight above 0.
-    Bad:
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: team}
-        spec:
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: 16, limit: 8, overQuotaWeight: 1}
-    Good:
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: team}
-        spec:
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: 8, limit: 16, overQuotaWeight: 1}
     """
     tree = fleet.kai
     weighted: dict[tuple[str, str], bool] = {}
@@ -225,24 +152,6 @@ def queue_units(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Memory is in MB (10^6 bytes) and CPU in millicores: 64 is 64 MB, not 64 GiB, and 8 is 0.008 CPU.
     Fix: Write memory in MB and CPU in millicores.
-    Bad:
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: team}
-        spec:
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: 64, limit: 64, overQuotaWeight: 1}
-            gpu: {quota: 8, limit: 8, overQuotaWeight: 1}
-    Good:
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: team}
-        spec:
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: 64000, limit: 64000, overQuotaWeight: 1}
-            gpu: {quota: 8, limit: 8, overQuotaWeight: 1}
     """
     for queue in fleet.kai.queues.values():
         for number in ("quota", "limit"):

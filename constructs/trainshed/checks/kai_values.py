@@ -38,22 +38,6 @@ def preemptibility_value(fleet: Fleet) -> Iterator[Issue]:
 
     Why: KAI then goes by the priority: below 100 the pods may be evicted, whatever was meant.
     Fix: Write `preemptible` or `non-preemptible`.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: probe
-          namespace: team-a
-          labels: {kai.scheduler/queue: research, kai.scheduler/preemptibility: "no"}
-        spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: probe
-          namespace: team-a
-          labels: {kai.scheduler/queue: research, kai.scheduler/preemptibility: non-preemptible}
-        spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: a, image: t}]}
     """
     for workload in fleet.gang_marks.kai:
         written = workload.labels.get(_PREEMPTIBILITY)
@@ -71,22 +55,6 @@ def priority_label(fleet: Fleet) -> Iterator[Issue]:
     Why: KAI then takes the class of the kind instead, with a line in its log: a build becomes a training run that may
     be evicted, or the other way round.
     Fix: Name an existing PriorityClass; KAI installs train, build-preemptible, build and inference.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: probe
-          namespace: team-a
-          labels: {kai.scheduler/queue: research, priorityClassName: infrence}
-        spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: probe
-          namespace: team-a
-          labels: {kai.scheduler/queue: research, priorityClassName: inference}
-        spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: a, image: t}]}
     """
     own = fleet.names("scheduling.k8s.io", "PriorityClass")
     known = {*own, *_INSTALLED}
@@ -107,26 +75,6 @@ def duration(fleet: Fleet) -> Iterator[Issue]:
     Why: `preemptMinRuntime`, `reclaimMinRuntime` and the annotations `preemption-delay` and `staleness-grace-period`
     are Go durations; one that can't be read counts as not written.
     Fix: Write one such as `30m` or `1h30m`.
-    Bad:
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: research}
-        spec:
-          preemptMinRuntime: 30 minutes
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-    Good:
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: research}
-        spec:
-          preemptMinRuntime: 30m
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: -1, limit: -1, overQuotaWeight: 1}
     """
     for queue in fleet.of((GROUP, "Queue")):
         for field in _RUNTIMES:
@@ -151,34 +99,6 @@ def segments(fleet: Fleet) -> Iterator[Issue]:
     the pods of the group, or KAI makes no PodGroup at all; without `kai.scheduler/topology` and a
     `segment-topology-…-placement`, and on every other kind, the annotation is ignored.
     Fix: Write a size from 2 to the number of workers, with the topology and a placement beside it.
-    Bad:
-        apiVersion: leaderworkerset.x-k8s.io/v1
-        kind: LeaderWorkerSet
-        metadata: {name: serve, namespace: team-a, labels: {kai.scheduler/queue: research}}
-        spec:
-          leaderWorkerTemplate:
-            size: 4
-            workerTemplate:
-              metadata:
-                annotations:
-                  kai.scheduler/topology: net
-                  kai.scheduler/segment-size: "8"
-                  kai.scheduler/segment-topology-required-placement: example.com/rack
-              spec: {schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: leaderworkerset.x-k8s.io/v1
-        kind: LeaderWorkerSet
-        metadata: {name: serve, namespace: team-a, labels: {kai.scheduler/queue: research}}
-        spec:
-          leaderWorkerTemplate:
-            size: 4
-            workerTemplate:
-              metadata:
-                annotations:
-                  kai.scheduler/topology: net
-                  kai.scheduler/segment-size: "2"
-                  kai.scheduler/segment-topology-required-placement: example.com/rack
-              spec: {schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
     """
     for workload in fleet.gang_marks.kai:
         for pod_set in workload.pod_sets:

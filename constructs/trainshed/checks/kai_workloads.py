@@ -31,16 +31,6 @@ def scheduler_name(fleet: Fleet) -> Iterator[Issue]:
     Why: KAI looks at pods with `schedulerName: kai-scheduler` only. The label alone changes nothing: the default
     scheduler places the pods, outside of every queue and quota.
     Fix: Write `schedulerName: kai-scheduler` in the pod template.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {kai.scheduler/queue: research}}
-        spec: {restartPolicy: Never, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {kai.scheduler/queue: research}}
-        spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
     """
     seen: set[tuple[int, Path]] = set()
     for workload in fleet.gang_marks.kai:
@@ -65,36 +55,6 @@ def queue_missing(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The pods stay Pending; only the PodGroup's condition QueueDoesNotExist says why.
     Fix: Name an existing Queue, or add it. Queues have no namespace.
-    Bad:
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: research}
-        spec:
-          parentQueue: default-parent-queue
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {kai.scheduler/queue: reseach}}
-        spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: research}
-        spec:
-          parentQueue: default-parent-queue
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {kai.scheduler/queue: research}}
-        spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
     """
     tree = fleet.kai
     severity: Severity = "error" if in_kai(fleet) else "info"
@@ -125,45 +85,6 @@ def queue_not_leaf(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Jobs are scheduled from leaf queues only; in a parent they stay Pending.
     Fix: Name a queue below it.
-    Bad:
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: org}
-        spec:
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-        ---
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: research}
-        spec:
-          parentQueue: org
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {kai.scheduler/queue: org}}
-        spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: research}
-        spec:
-          parentQueue: default-parent-queue
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {kai.scheduler/queue: research}}
-        spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
     """
     tree = fleet.kai
     for document, path, name in _references(fleet):
@@ -181,35 +102,6 @@ def top_level_queue(fleet: Fleet) -> Iterator[Issue]:
     Why: Before KAI 0.13 work ran only in leaf queues with a parent, and pods of such a queue stayed Pending without a
     reason. Later releases take a queue without parent for a leaf; the documentation still assumes two levels.
     Fix: Give the queue a parent.
-    Bad:
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: research}
-        spec:
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {kai.scheduler/queue: research}}
-        spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: research}
-        spec:
-          parentQueue: default-parent-queue
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {kai.scheduler/queue: research}}
-        spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
     """
     tree = fleet.kai
     for document, path, name in _references(fleet):
@@ -229,16 +121,6 @@ def queue_misplaced(fleet: Fleet) -> Iterator[Issue]:
     Why: KAI reads the label `kai.scheduler/queue` of the workload or of its pods. Anything else is ignored, and the
     pods land in `default-queue`.
     Fix: Write the label on the workload.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, annotations: {kai.scheduler/queue: research}}
-        spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {kai.scheduler/queue: research}}
-        spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
     """
     seen: set[tuple[int, Path]] = set()
     for workload in fleet.gang_marks.kai:
@@ -283,26 +165,6 @@ def no_queue(fleet: Fleet) -> Iterator[Issue]:
 
     Why: It lands in `default-queue`, which has no quota and shares what is idle with everybody.
     Fix: Add the label `kai.scheduler/queue`.
-    Bad:
-        apiVersion: scheduling.run.ai/v2
-        kind: Queue
-        metadata: {name: research}
-        spec:
-          parentQueue: default-parent-queue
-          resources:
-            cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-            memory: {quota: -1, limit: -1, overQuotaWeight: 1}
-            gpu: {quota: -1, limit: -1, overQuotaWeight: 1}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a}
-        spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {kai.scheduler/queue: default-queue}}
-        spec: {restartPolicy: Never, schedulerName: kai-scheduler, containers: [{name: a, image: t}]}
     """
     own = [name for name in fleet.kai.names if name not in BUILT_IN]
     if not own:

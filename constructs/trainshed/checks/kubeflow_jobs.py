@@ -54,20 +54,6 @@ def replicas(fleet: Fleet) -> Iterator[Issue]:
     Why: Each kind has its own replica types, with one Master or Launcher; an MPIJob needs a Launcher. The webhook
     refuses others, or the job fails at once.
     Fix: Write the types of the kind, and `replicas: 1` for Master and Launcher.
-    Bad:
-        apiVersion: kubeflow.org/v1
-        kind: PyTorchJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          pytorchReplicaSpecs:
-            Master: {replicas: 2, template: {spec: {containers: [{name: pytorch, image: trainer}]}}}
-    Good:
-        apiVersion: kubeflow.org/v1
-        kind: PyTorchJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          pytorchReplicaSpecs:
-            Master: {replicas: 1, template: {spec: {containers: [{name: pytorch, image: trainer}]}}}
     """
     for document, field, types, _ in _jobs(fleet):
         at: Path = ("spec", field)
@@ -95,20 +81,6 @@ def container_name(fleet: Fleet) -> Iterator[Issue]:
     Why: The training operator sets ranks, address and port in the container called `pytorch` (`tensorflow`, `jax` and
     so on) and refuses replicas without it.
     Fix: Call the training container by that name.
-    Bad:
-        apiVersion: kubeflow.org/v1
-        kind: PyTorchJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          pytorchReplicaSpecs:
-            Worker: {replicas: 2, template: {spec: {containers: [{name: trainer, image: trainer}]}}}
-    Good:
-        apiVersion: kubeflow.org/v1
-        kind: PyTorchJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          pytorchReplicaSpecs:
-            Worker: {replicas: 2, template: {spec: {containers: [{name: pytorch, image: trainer}]}}}
     """
     for document, field, _, wanted in _jobs(fleet):
         for key, replica in mapping(document.manifest, "spec", field).items() if wanted else ():
@@ -127,22 +99,6 @@ def field_type(fleet: Fleet) -> Iterator[Issue]:
     Why: The CRDs take `nprocPerNode` as text ("8" or "auto"), `slotsPerWorker` as a number, and words as they are
     spelt.
     Fix: Write the value as the CRD wants it.
-    Bad:
-        apiVersion: kubeflow.org/v1
-        kind: PyTorchJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          nprocPerNode: 8
-          pytorchReplicaSpecs:
-            Worker: {replicas: 2, template: {spec: {containers: [{name: pytorch, image: trainer}]}}}
-    Good:
-        apiVersion: kubeflow.org/v1
-        kind: PyTorchJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          nprocPerNode: "8"
-          pytorchReplicaSpecs:
-            Worker: {replicas: 2, template: {spec: {containers: [{name: pytorch, image: trainer}]}}}
     """
     for document, _, _, _ in _jobs(fleet):
         spec = mapping(document.manifest, "spec")
@@ -168,32 +124,6 @@ def mpi_slots(fleet: Fleet) -> Iterator[Issue]:
     Why: mpirun has `slotsPerWorker` (1 by default) slots on each worker. With a larger `-np` it stops ("not enough
     slots available"); with fewer slots or processes than GPUs, GPUs idle.
     Fix: Write the workers' GPUs as slotsPerWorker, and -np as workers times slots, or leave -np out.
-    Bad:
-        apiVersion: kubeflow.org/v2beta1
-        kind: MPIJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          slotsPerWorker: 8
-          mpiReplicaSpecs:
-            Launcher:
-              replicas: 1
-              template: {spec: {containers: [{name: l, image: trainer, command: [mpirun, -np, "32", python, a.py]}]}}
-            Worker:
-              replicas: 2
-              template: {spec: {containers: [{name: w, image: trainer, resources: {limits: {nvidia.com/gpu: "8"}}}]}}
-    Good:
-        apiVersion: kubeflow.org/v2beta1
-        kind: MPIJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          slotsPerWorker: 8
-          mpiReplicaSpecs:
-            Launcher:
-              replicas: 1
-              template: {spec: {containers: [{name: l, image: trainer, command: [mpirun, -np, "16", python, a.py]}]}}
-            Worker:
-              replicas: 2
-              template: {spec: {containers: [{name: w, image: trainer, resources: {limits: {nvidia.com/gpu: "8"}}}]}}
     """
     for run in fleet.runs:
         if run.workload.form != "mpi" or run.workload.document.group != _GROUP:

@@ -24,65 +24,6 @@ def only_by_borrowing(fleet: Fleet) -> Iterator[Issue]:
     is preempted when an owner with `reclaimWithinCohort` takes it back.
 
     Fix: Nothing, when that is meant; otherwise raise the nominalQuota.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: team-a}
-        spec:
-          cohortName: all
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: team-b}
-        spec:
-          cohortName: all
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: team-a}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "12"}}}]
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: team-a}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "16"}]}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: team-a}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "12"}}}]
     """
     for answer in feasibilities(fleet):
         if answer.verdict != "borrowing":
@@ -105,46 +46,6 @@ def no_covered_request(fleet: Fleet) -> Iterator[Issue]:
     are admitted at once, get no node labels, run anywhere and charge no quota.
 
     Fix: Write requests, or let the ClusterQueue cover `pods`, which counts every pod.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}}}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [pods]
-            flavors: [{name: h100, resources: [{name: pods, nominalQuota: "8"}]}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}}}
     """
     for workload, _, queue in queued(fleet):
         if not workload.parts_known or not queue.groups or "pods" in queue.covered:

@@ -40,38 +40,6 @@ def quota_exceeds_capacity(fleet: Fleet) -> Iterator[Issue]:
 
     Fix: Lower quotas until they fit, or correct the declared capacity (annotation `trainshed.dev/capacity` of the
     ResourceFlavor, or the Nodes in the input).
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata:
-          name: h100
-          annotations: {trainshed.dev/capacity: '{"nodes": 2, "perNode": {"cpu": "8"}}'}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "24"}]}]
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata:
-          name: h100
-          annotations: {trainshed.dev/capacity: '{"nodes": 2, "perNode": {"cpu": "8"}}'}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "16"}]}]
     """
     if not fleet.capacity.declared:
         return
@@ -139,64 +107,6 @@ def cohort_quota_repeated(fleet: Fleet) -> Iterator[Issue]:
     tree has twice what was meant.
 
     Fix: Take the quota out of the Cohort, or set the members' to 0 where the Cohort is to own it.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: Cohort
-        metadata: {name: all}
-        spec:
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "16"}]}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: team-a}
-        spec:
-          namespaceSelector: {}
-          cohortName: all
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: team-b}
-        spec:
-          namespaceSelector: {}
-          cohortName: all
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: Cohort
-        metadata: {name: all}
-        spec:
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "4"}]}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: team-a}
-        spec:
-          namespaceSelector: {}
-          cohortName: all
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: team-b}
-        spec:
-          namespaceSelector: {}
-          cohortName: all
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
     """
     for cohort in fleet.kueue.cohorts.values():
         own = {key: quota for key, quota in cohort.quotas.items() if quota.nominal}
@@ -237,26 +147,6 @@ def quota_unit(fleet: Fleet) -> Iterator[Issue]:
     different scales let one member of a cohort borrow without bound and leave another with nothing.
 
     Fix: Write the suffix (`64Gi`).
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [memory]
-            flavors: [{name: h100, resources: [{name: memory, nominalQuota: "64"}]}]
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [memory]
-            flavors: [{name: h100, resources: [{name: memory, nominalQuota: 64Gi}]}]
     """
     smallest: dict[FlavorResource, tuple[int, Document, Quota]] = {}
     largest: dict[FlavorResource, tuple[int, Document, Quota]] = {}

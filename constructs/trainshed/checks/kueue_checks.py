@@ -25,34 +25,6 @@ def admission_check_missing(fleet: Fleet) -> Iterator[Issue]:
     Why: The ClusterQueue is inactive (AdmissionCheckNotFound) until the check is there; nothing is refused on apply.
 
     Fix: Correct the name, add the AdmissionCheck, or take it off the list.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          admissionChecksStrategy: {admissionChecks: [{name: capacity}]}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: AdmissionCheck
-        metadata: {name: capacity}
-        spec: {controllerName: example.com/capacity}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          admissionChecksStrategy: {admissionChecks: [{name: capacity}]}
     """
     known = fleet.names(KUEUE, "AdmissionCheck")
     severity = sure(fleet, "AdmissionCheck")
@@ -79,32 +51,6 @@ def check_parameters_missing(fleet: Fleet) -> Iterator[Issue]:
     is every ClusterQueue that uses it.
 
     Fix: Name an existing ProvisioningRequestConfig or MultiKueueConfig of group kueue.x-k8s.io.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ProvisioningRequestConfig
-        metadata: {name: capacity}
-        spec: {provisioningClassName: check-capacity.autoscaling.x-k8s.io}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: AdmissionCheck
-        metadata: {name: capacity}
-        spec:
-          controllerName: kueue.x-k8s.io/provisioning-request
-          parameters: {apiGroup: kueue.x-k8s.io, kind: ProvisioningRequestConfig, name: capacity-v2}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ProvisioningRequestConfig
-        metadata: {name: capacity}
-        spec: {provisioningClassName: check-capacity.autoscaling.x-k8s.io}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: AdmissionCheck
-        metadata: {name: capacity}
-        spec:
-          controllerName: kueue.x-k8s.io/provisioning-request
-          parameters: {apiGroup: kueue.x-k8s.io, kind: ProvisioningRequestConfig, name: capacity}
     """
     for document in fleet.of((KUEUE, "AdmissionCheck")):
         parameters = mapping(document.manifest, "spec", "parameters")
@@ -141,28 +87,6 @@ def multikueue_cluster_missing(fleet: Fleet) -> Iterator[Issue]:
     (NoUsableClusters).
 
     Fix: Correct the name, or add the MultiKueueCluster.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: MultiKueueCluster
-        metadata: {name: west}
-        spec: {clusterSource: {kubeConfig: {locationType: Secret, location: west-kubeconfig}}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: MultiKueueConfig
-        metadata: {name: workers}
-        spec: {clusters: [wets]}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: MultiKueueCluster
-        metadata: {name: west}
-        spec: {clusterSource: {kubeConfig: {locationType: Secret, location: west-kubeconfig}}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: MultiKueueConfig
-        metadata: {name: workers}
-        spec: {clusters: [west]}
     """
     known = fleet.names(KUEUE, "MultiKueueCluster")
     severity = sure(fleet, "MultiKueueCluster")
@@ -186,28 +110,6 @@ def topology_missing(fleet: Fleet) -> Iterator[Issue]:
     Why: Every ClusterQueue with that flavor is inactive (TopologyNotFound). `topologyName` can't be changed later.
 
     Fix: Correct the name, or add the Topology.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: Topology
-        metadata: {name: fabric}
-        spec: {levels: [{nodeLabel: example.com/rack}, {nodeLabel: kubernetes.io/hostname}]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {nodeLabels: {example.com/accelerator: h100}, topologyName: fabrik}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: Topology
-        metadata: {name: fabric}
-        spec: {levels: [{nodeLabel: example.com/rack}, {nodeLabel: kubernetes.io/hostname}]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {nodeLabels: {example.com/accelerator: h100}, topologyName: fabric}
     """
     known = fleet.names(KUEUE, "Topology")
     severity = sure(fleet, "Topology")
@@ -233,43 +135,6 @@ def checks_conflict(fleet: Fleet) -> Iterator[Issue]:
     it goes for all flavors (MultiKueueAdmissionCheckAppliedPerFlavor). The ClusterQueue is inactive.
 
     Fix: Keep one MultiKueue check without onFlavors; provision nodes in the worker clusters.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: AdmissionCheck
-        metadata: {name: fleet}
-        spec:
-          controllerName: kueue.x-k8s.io/multikueue
-          parameters: {apiGroup: kueue.x-k8s.io, kind: MultiKueueConfig, name: fleet}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: AdmissionCheck
-        metadata: {name: capacity}
-        spec:
-          controllerName: kueue.x-k8s.io/provisioning-request
-          parameters: {apiGroup: kueue.x-k8s.io, kind: ProvisioningRequestConfig, name: capacity}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          admissionChecksStrategy: {admissionChecks: [{name: fleet}, {name: capacity}]}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: AdmissionCheck
-        metadata: {name: fleet}
-        spec:
-          controllerName: kueue.x-k8s.io/multikueue
-          parameters: {apiGroup: kueue.x-k8s.io, kind: MultiKueueConfig, name: fleet}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          admissionChecksStrategy: {admissionChecks: [{name: fleet}]}
     """
     controllers = {
         document.name: text(document.manifest, "spec", "controllerName")

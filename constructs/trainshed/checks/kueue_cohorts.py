@@ -26,27 +26,6 @@ def cohort_cycle(fleet: Fleet) -> Iterator[Issue]:
     stops to admit.
 
     Fix: Take `parentName` out of the Cohort that is to be the root.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: Cohort
-        metadata: {name: org}
-        spec: {parentName: lab}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: Cohort
-        metadata: {name: lab}
-        spec: {parentName: org}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: Cohort
-        metadata: {name: org}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: Cohort
-        metadata: {name: lab}
-        spec: {parentName: org}
     """
     tree = fleet.kueue
     stopped: dict[int, list[str]] = {}
@@ -93,26 +72,6 @@ def cohort_typo(fleet: Fleet) -> Iterator[Issue]:
     reports either.
 
     Fix: Write the name that the others write.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: Cohort
-        metadata: {name: research}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: team-a}
-        spec: {cohortName: reserach, namespaceSelector: {}}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: Cohort
-        metadata: {name: research}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: team-a}
-        spec: {cohortName: research, namespaceSelector: {}}
     """
     cohorts = fleet.kueue.cohorts
     firm = Names(name for name, node in cohorts.items() if node.document is not None or len(node.children) > 1)
@@ -173,18 +132,6 @@ def borrowing_without_cohort(fleet: Fleet) -> Iterator[Issue]:
     effect, and the ClusterQueue is limited to its own nominalQuota.
 
     Fix: Write `cohortName`, or take the policies out.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: team-a}
-        spec: {namespaceSelector: {}, preemption: {reclaimWithinCohort: Any}}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: team-a}
-        spec: {cohortName: all, namespaceSelector: {}, preemption: {reclaimWithinCohort: Any}}
     """
     for queue in fleet.kueue.cluster_queues.values():
         if queue.parent is not None or dig(queue.spec, "cohortName") or dig(queue.spec, "cohort"):
@@ -209,49 +156,6 @@ def strict_fifo_lender(fleet: Fleet) -> Iterator[Issue]:
     for it as long as it waits. Members of the cohort without quota of their own can't borrow it meanwhile.
 
     Fix: Write `queueingStrategy: BestEffortFIFO` and order by priority.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: guaranteed}
-        spec:
-          cohortName: all
-          queueingStrategy: StrictFIFO
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: best-effort}
-        spec:
-          cohortName: all
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "0"}]}]
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: guaranteed}
-        spec:
-          cohortName: all
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: best-effort}
-        spec:
-          cohortName: all
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "0"}]}]
     """
     borrowers: dict[int, list[ClusterQueueNode]] = {}
     for queue in fleet.kueue.cluster_queues.values():

@@ -28,32 +28,6 @@ def check_controller_unknown(fleet: Fleet) -> Iterator[Issue]:
     immutable: the check has to be made anew.
 
     Fix: Write the controller's name; a controller of your own has a name in a domain of your own.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ProvisioningRequestConfig
-        metadata: {name: capacity}
-        spec: {provisioningClassName: check-capacity.autoscaling.x-k8s.io}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: AdmissionCheck
-        metadata: {name: capacity}
-        spec:
-          controllerName: kueue.x-k8s.io/provisioningrequest
-          parameters: {apiGroup: kueue.x-k8s.io, kind: ProvisioningRequestConfig, name: capacity}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ProvisioningRequestConfig
-        metadata: {name: capacity}
-        spec: {provisioningClassName: check-capacity.autoscaling.x-k8s.io}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: AdmissionCheck
-        metadata: {name: capacity}
-        spec:
-          controllerName: kueue.x-k8s.io/provisioning-request
-          parameters: {apiGroup: kueue.x-k8s.io, kind: ProvisioningRequestConfig, name: capacity}
     """
     for document in fleet.of((KUEUE, "AdmissionCheck")):
         name = text(document.manifest, "spec", "controllerName")

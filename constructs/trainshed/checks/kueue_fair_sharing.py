@@ -28,33 +28,6 @@ def borrow_within_cohort_unused(fleet: Fleet) -> Iterator[Issue]:
     with `policy: LowerPriority` only; Never is the default.
 
     Fix: Leave `borrowWithinCohort` out, or write its policy.
-
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: kueue-manager-config, namespace: kueue-system}
-        data:
-          controller_manager_config.yaml: |
-            apiVersion: config.kueue.x-k8s.io/v1beta2
-            kind: Configuration
-            fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: team-a}
-        spec:
-          cohortName: all
-          namespaceSelector: {}
-          preemption: {reclaimWithinCohort: Any, borrowWithinCohort: {policy: LowerPriority}}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: team-a}
-        spec:
-          cohortName: all
-          namespaceSelector: {}
-          preemption: {reclaimWithinCohort: Any, borrowWithinCohort: {policy: LowerPriority}}
     """
     sharing = fleet.kueue.config.fair_sharing
     for queue in fleet.kueue.cluster_queues.values():
@@ -84,35 +57,6 @@ def admission_scope_unused(fleet: Fleet) -> Iterator[Issue]:
     manager's configuration. Without it LocalQueues are served by priority and time.
 
     Fix: Add `admissionFairSharing` to the configuration, or leave `admissionScope` out.
-
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: kueue-manager-config, namespace: kueue-system}
-        data:
-          controller_manager_config.yaml: |
-            apiVersion: config.kueue.x-k8s.io/v1beta2
-            kind: Configuration
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec: {namespaceSelector: {}, admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}}
-
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: kueue-manager-config, namespace: kueue-system}
-        data:
-          controller_manager_config.yaml: |
-            apiVersion: config.kueue.x-k8s.io/v1beta2
-            kind: Configuration
-            admissionFairSharing: {usageHalfLifeTime: 168h}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec: {namespaceSelector: {}, admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}}
     """
     config = fleet.kueue.config
     if config.document is None or config.admission_fair_sharing:
@@ -137,28 +81,6 @@ def weight_unused(fleet: Fleet) -> Iterator[Issue]:
     LocalQueue only where its ClusterQueue has `admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}`.
 
     Fix: Turn fair sharing on, or leave the weight out.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec: {namespaceSelector: {}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu, fairSharing: {weight: "3"}}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec: {namespaceSelector: {}, admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu, fairSharing: {weight: "3"}}
     """
     tree, path = fleet.kueue, ("spec", "fairSharing", "weight")
     config = tree.config
@@ -191,28 +113,6 @@ def zero_weight_first(fleet: Fleet) -> Iterator[Issue]:
     last. No webhook looks at the weight of a LocalQueue.
 
     Fix: Write a small weight such as 0.01, or run Kueue 0.18.5, 0.19.1 or newer.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec: {namespaceSelector: {}, admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: scavenge, namespace: aurora}
-        spec: {clusterQueue: gpu, fairSharing: {weight: "0"}}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec: {namespaceSelector: {}, admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: scavenge, namespace: aurora}
-        spec: {clusterQueue: gpu, fairSharing: {weight: "0.01"}}
     """
     fixed = fixed_in(kueue_release(fleet), ((0, 18, 5), (0, 19, 1)), (0, 20))
     for local in fleet.kueue.local_queues.values():

@@ -26,68 +26,6 @@ def untolerated_taint(fleet: Fleet) -> Iterator[Issue]:
     NoExecute `nodeTaints`. `nodeTaints` alone gives the pods no toleration.
 
     Fix: Add the toleration to the flavor, from where Kueue hands it to the pods, or to the pod template.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {nodeTaints: [{key: dedicated, value: training, effect: NoSchedule}]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors:
-            - {name: h100, resources: [{name: cpu, nominalQuota: "8"}]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "1"}}}]
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec:
-          nodeTaints: [{key: dedicated, value: training, effect: NoSchedule}]
-          tolerations: [{key: dedicated, operator: Exists}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors:
-            - {name: h100, resources: [{name: cpu, nominalQuota: "8"}]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "1"}}}]
     """
     for answer, blocked in blocked_by(fleet, "taint"):
         document, path, related = _where(fleet, answer, blocked, ("spec", "tolerations"), ("spec", "nodeTaints"))
@@ -104,68 +42,6 @@ def no_matching_flavor(fleet: Fleet) -> Iterator[Issue]:
     the workload waits for ever.
 
     Fix: Select the value of a flavor, or leave the selection of nodes to Kueue: it adds the flavor's nodeLabels.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {nodeLabels: {example.com/gpu: h100}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors:
-            - {name: h100, resources: [{name: cpu, nominalQuota: "8"}]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              nodeSelector: {example.com/gpu: a100}
-              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "1"}}}]
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {nodeLabels: {example.com/gpu: h100}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors:
-            - {name: h100, resources: [{name: cpu, nominalQuota: "8"}]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              nodeSelector: {example.com/gpu: h100}
-              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "1"}}}]
     """
     for answer, blocked in blocked_by(fleet, "selector"):
         field: Path = (
@@ -205,54 +81,6 @@ def groups_share_node_label(fleet: Fleet) -> Iterator[Issue]:
     writer wins in random order, so the pods run on either kind of node or nowhere.
 
     Fix: Put the resources that one node has (GPUs with their cpu and memory) in one resource group.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: cpu-pool}
-        spec: {nodeLabels: {example.com/pool: cpu}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {nodeLabels: {example.com/pool: gpu}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors:
-            - {name: cpu-pool, resources: [{name: cpu, nominalQuota: "8"}]}
-          - coveredResources: [nvidia.com/gpu]
-            flavors:
-            - {name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: "8"}]}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: cpu-pool}
-        spec: {nodeLabels: {example.com/cpu-pool: yes-cpu}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {nodeLabels: {example.com/pool: gpu}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors:
-            - {name: cpu-pool, resources: [{name: cpu, nominalQuota: "8"}]}
-          - coveredResources: [nvidia.com/gpu]
-            flavors:
-            - {name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: "8"}]}
     """
     flavors = fleet.kueue.flavors
     for queue in fleet.kueue.cluster_queues.values():

@@ -26,30 +26,6 @@ def admission_gated_by(fleet: Fleet) -> Iterator[Issue]:
     a path with a domain in front, of at most 63 characters, once.
 
     Fix: Write names such as `example.com/data-ready`, separated by commas.
-
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: run
-          namespace: aurora
-          labels: {kueue.x-k8s.io/queue-name: train}
-          annotations: {kueue.x-k8s.io/admission-gated-by: data-ready}
-        spec:
-          template:
-            spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
-
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: run
-          namespace: aurora
-          labels: {kueue.x-k8s.io/queue-name: train}
-          annotations: {kueue.x-k8s.io/admission-gated-by: "example.com/data-ready,example.com/budget"}
-        spec:
-          template:
-            spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
     """
     for workload in managed_workloads(fleet):
         written = workload.annotations.get(GATED_BY)

@@ -38,34 +38,6 @@ def partial_admission(fleet: Fleet) -> Iterator[Issue]:
     Indexed Jobs that have as many completions. The webhook refuses the rest (`pkg/controller/jobs/job`).
 
     Fix: Write a smaller number, or `completionMode: Indexed` with completions equal to parallelism.
-
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: run
-          namespace: aurora
-          labels: {kueue.x-k8s.io/queue-name: train}
-          annotations: {kueue.x-k8s.io/job-min-parallelism: "4"}
-        spec:
-          parallelism: 4
-          completions: 4
-          template:
-            spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
-
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: run
-          namespace: aurora
-          labels: {kueue.x-k8s.io/queue-name: train}
-          annotations: {kueue.x-k8s.io/job-min-parallelism: "2"}
-        spec:
-          parallelism: 4
-          completions: 4
-          template:
-            spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
     """
     for workload in managed_workloads(fleet):
         for key in (MIN_PARALLELISM, EQUAL):
@@ -120,32 +92,6 @@ def max_exec_time(fleet: Fleet) -> Iterator[Issue]:
     Why: The webhook refuses the job (rule J2, `pkg/controller/jobframework/validation.go`). The value is in seconds.
 
     Fix: Write whole seconds.
-
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: run
-          namespace: aurora
-          labels:
-            kueue.x-k8s.io/queue-name: train
-            kueue.x-k8s.io/max-exec-time-seconds: 2h
-        spec:
-          template:
-            spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
-
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: run
-          namespace: aurora
-          labels:
-            kueue.x-k8s.io/queue-name: train
-            kueue.x-k8s.io/max-exec-time-seconds: "7200"
-        spec:
-          template:
-            spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
     """
     for workload in managed_workloads(fleet):
         written = workload.labels.get(MAX_TIME)
@@ -161,28 +107,6 @@ def elastic_kind(fleet: Fleet) -> Iterator[Issue]:
     Why: Only Job, RayCluster, RayJob and RayService can; the webhook refuses others (rule J4).
 
     Fix: Leave the annotation out.
-
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata:
-          name: run
-          namespace: aurora
-          labels: {kueue.x-k8s.io/queue-name: train}
-          annotations: {kueue.x-k8s.io/elastic-job: "true"}
-        spec: {replicatedJobs: []}
-
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: run
-          namespace: aurora
-          labels: {kueue.x-k8s.io/queue-name: train}
-          annotations: {kueue.x-k8s.io/elastic-job: "true"}
-        spec:
-          template:
-            spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
     """
     for workload in managed_workloads(fleet):
         if workload.annotations.get(ELASTIC, "false") == "true" and workload.kind not in _ELASTIC_KINDS:
@@ -198,40 +122,6 @@ def too_many_pod_sets(fleet: Fleet) -> Iterator[Issue]:
     refused: no Workload can be made and it stays suspended.
 
     Fix: Join replicatedJobs that differ only in number, or split the run.
-
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          replicatedJobs:
-          - {name: r1, template: {spec: {template: {spec: {containers: []}}}}}
-          - {name: r2, template: {spec: {template: {spec: {containers: []}}}}}
-          - {name: r3, template: {spec: {template: {spec: {containers: []}}}}}
-          - {name: r4, template: {spec: {template: {spec: {containers: []}}}}}
-          - {name: r5, template: {spec: {template: {spec: {containers: []}}}}}
-          - {name: r6, template: {spec: {template: {spec: {containers: []}}}}}
-          - {name: r7, template: {spec: {template: {spec: {containers: []}}}}}
-          - {name: r8, template: {spec: {template: {spec: {containers: []}}}}}
-          - {name: r9, template: {spec: {template: {spec: {containers: []}}}}}
-          - {name: r10, template: {spec: {template: {spec: {containers: []}}}}}
-          - {name: r11, template: {spec: {template: {spec: {containers: []}}}}}
-          - {name: r12, template: {spec: {template: {spec: {containers: []}}}}}
-          - {name: r13, template: {spec: {template: {spec: {containers: []}}}}}
-          - {name: r14, template: {spec: {template: {spec: {containers: []}}}}}
-          - {name: r15, template: {spec: {template: {spec: {containers: []}}}}}
-          - {name: r16, template: {spec: {template: {spec: {containers: []}}}}}
-          - {name: r17, template: {spec: {template: {spec: {containers: []}}}}}
-          - {name: r18, template: {spec: {template: {spec: {containers: []}}}}}
-          - {name: r19, template: {spec: {template: {spec: {containers: []}}}}}
-
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          replicatedJobs:
-          - {name: r1, template: {spec: {template: {spec: {containers: []}}}}}
     """
     for workload in managed_workloads(fleet):
         count = len(workload.pod_sets)
@@ -248,18 +138,6 @@ def ray_refused(fleet: Fleet) -> Iterator[Issue]:
     `clusterSelector`); autoscaling needs an elastic job (`pkg/controller/jobs/rayjob`, `raycluster`).
 
     Fix: Change the field named.
-
-    Bad:
-        apiVersion: ray.io/v1
-        kind: RayJob
-        metadata: {name: tune, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec: {rayClusterSpec: {}}
-
-    Good:
-        apiVersion: ray.io/v1
-        kind: RayJob
-        metadata: {name: tune, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec: {shutdownAfterJobFinishes: true, rayClusterSpec: {}}
     """
     for workload in managed_workloads(fleet):
         if workload.document.group != "ray.io" or not workload.queue_name:
@@ -294,23 +172,6 @@ def suspend_in_git(fleet: Fleet) -> Iterator[Issue]:
     itself suspends running training and Kueue resumes it, for ever. A warning where the input shows Argo CD.
 
     Fix: Leave `suspend` out.
-
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          suspend: true
-          template:
-            spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
-
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
     """
     argocd = under_argocd(fleet) if fleet.workloads else False
     for workload in managed_workloads(fleet):

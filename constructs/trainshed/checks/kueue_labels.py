@@ -58,22 +58,6 @@ def queue_label_misplaced(fleet: Fleet) -> Iterator[Issue]:
     of any queue.
 
     Fix: Write the label on the top-level object.
-
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, annotations: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
-
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
     """
     for workload, blocks in _blocks(fleet):
         for key in OBJECT_LABELS:
@@ -114,28 +98,6 @@ def annotation_as_label(fleet: Fleet) -> Iterator[Issue]:
     annotation; all topology requests are annotations. As a label the request is not seen, or the pods are refused.
 
     Fix: Move it to the annotations.
-
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: sft-0
-          namespace: aurora
-          labels:
-            kueue.x-k8s.io/queue-name: train
-            kueue.x-k8s.io/pod-group-name: sft
-            kueue.x-k8s.io/pod-group-total-count: "1"
-        spec: {containers: [{name: main, image: registry.example.com/a:1}]}
-
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: sft-0
-          namespace: aurora
-          labels: {kueue.x-k8s.io/queue-name: train, kueue.x-k8s.io/pod-group-name: sft}
-          annotations: {kueue.x-k8s.io/pod-group-total-count: "1"}
-        spec: {containers: [{name: main, image: registry.example.com/a:1}]}
     """
     for _, blocks in _blocks(fleet):
         for block in blocks:
@@ -157,29 +119,6 @@ def annotation_misplaced(fleet: Fleet) -> Iterator[Issue]:
     `job-min-parallelism` from the job's own metadata. Elsewhere they have no effect.
 
     Fix: Move the annotation.
-
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: run
-          namespace: aurora
-          labels:
-            kueue.x-k8s.io/queue-name: train
-          annotations:
-            kueue.x-k8s.io/podset-required-topology: example.com/rack
-        spec:
-          template:
-            spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
-
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: example.com/rack}}
-            spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
     """
     for workload, blocks in _blocks(fleet):
         templates = [block for block in blocks if block.role == "template"]
@@ -210,22 +149,6 @@ def key_misspelt(fleet: Fleet) -> Iterator[Issue]:
     Why: Unknown keys are accepted and ignored: the job runs outside the queue, or without what the key asks for.
 
     Fix: Write the key that is meant.
-
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queuename: train}}
-        spec:
-          template:
-            spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
-
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
     """
     for _, blocks in _blocks(fleet):
         for block in blocks:
@@ -245,27 +168,6 @@ def owned_key(fleet: Fleet) -> Iterator[Issue]:
     else, or are overwritten, which a GitOps tool reports as drift.
 
     Fix: Leave it out.
-
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: run
-          namespace: aurora
-          labels:
-            kueue.x-k8s.io/queue-name: train
-            kueue.x-k8s.io/cluster-queue-name: gpu
-        spec:
-          template:
-            spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
-
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
     """
     for _, blocks in _blocks(fleet):
         for block in blocks:

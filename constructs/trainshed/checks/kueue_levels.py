@@ -29,18 +29,6 @@ def topology_level_misspelt(fleet: Fleet) -> Iterator[Issue]:
     the topology is ever placed. Levels can't be changed: the Topology has to be made anew.
 
     Fix: Write the label as nodes have it.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: Topology
-        metadata: {name: fabric}
-        spec: {levels: [{nodeLabel: example.com/rack}, {nodeLabel: kubernetes.io/hotsname}]}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: Topology
-        metadata: {name: fabric}
-        spec: {levels: [{nodeLabel: example.com/rack}, {nodeLabel: kubernetes.io/hostname}]}
     """
     for topology in fleet.of(("kueue.x-k8s.io", "Topology"), ("kai.scheduler", "Topology")):
         for index, level in mappings(topology.manifest, "spec", "levels"):

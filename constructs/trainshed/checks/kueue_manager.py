@@ -47,58 +47,6 @@ def managed_without_queue(fleet: Fleet) -> Iterator[Issue]:
     label, and without a LocalQueue called `default`, there is no queue to put them in: they wait for ever, silently.
 
     Fix: Write the label `kueue.x-k8s.io/queue-name`, or add a LocalQueue `default` to the namespace.
-
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: kueue-manager-config, namespace: kueue-system}
-        data:
-          controller_manager_config.yaml: |
-            apiVersion: config.kueue.x-k8s.io/v1beta2
-            kind: Configuration
-            manageJobsWithoutQueueName: true
-        ---
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: aurora, labels: {kueue-managed: "true"}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora}
-        spec:
-          template:
-            spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
-
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: kueue-manager-config, namespace: kueue-system}
-        data:
-          controller_manager_config.yaml: |
-            apiVersion: config.kueue.x-k8s.io/v1beta2
-            kind: Configuration
-            manageJobsWithoutQueueName: true
-        ---
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: aurora, labels: {kueue-managed: "true"}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}
     """
     config = fleet.kueue.config
     if config.document is None or not config.manage_without_queue:
@@ -133,36 +81,6 @@ def integration_disabled(fleet: Fleet) -> Iterator[Issue]:
     quota. Without a list only batch/job is on. Namespaces outside of `managedJobsNamespaceSelector` are exempt, too.
 
     Fix: List the integration, or select the namespace.
-
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: kueue-manager-config, namespace: kueue-system}
-        data:
-          controller_manager_config.yaml: |
-            apiVersion: config.kueue.x-k8s.io/v1beta2
-            kind: Configuration
-            integrations: {frameworks: [batch/job]}
-        ---
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec: {replicatedJobs: []}
-
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: kueue-manager-config, namespace: kueue-system}
-        data:
-          controller_manager_config.yaml: |
-            apiVersion: config.kueue.x-k8s.io/v1beta2
-            kind: Configuration
-            integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset]}
-        ---
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec: {replicatedJobs: []}
     """
     config = fleet.kueue.config
     if config.document is None:
@@ -192,26 +110,6 @@ def manager_config(fleet: Fleet) -> Iterator[Issue]:
     webhooks refuse every Job meanwhile (`pkg/config/validation.go`).
 
     Fix: Change the setting named.
-
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: kueue-manager-config, namespace: kueue-system}
-        data:
-          controller_manager_config.yaml: |
-            apiVersion: config.kueue.x-k8s.io/v1beta2
-            kind: Configuration
-            resources: {quotaCheckStrategy: IgnoreUndeclared, excludeResourcePrefixes: [example.com/]}
-
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: kueue-manager-config, namespace: kueue-system}
-        data:
-          controller_manager_config.yaml: |
-            apiVersion: config.kueue.x-k8s.io/v1beta2
-            kind: Configuration
-            resources: {quotaCheckStrategy: IgnoreUndeclared}
     """
     config = fleet.kueue.config
     if config.document is None:

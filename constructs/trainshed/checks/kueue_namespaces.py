@@ -24,36 +24,6 @@ def namespace_not_selected(fleet: Fleet) -> Iterator[Issue]:
     ClusterQueue selector". A missing selector (null) matches no namespace at all; `{}` matches every one.
 
     Fix: Select the namespace's labels, or label the Namespace.
-
-    Bad:
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: aurora, labels: {cohort: vision}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec: {namespaceSelector: {matchLabels: {cohort: llm}}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-
-    Good:
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: aurora, labels: {cohort: llm}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec: {namespaceSelector: {matchLabels: {cohort: llm}}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
     """
     tree = fleet.kueue
     for queue in tree.cluster_queues.values():
@@ -114,28 +84,6 @@ def queue_on_hold(fleet: Fleet) -> Iterator[Issue]:
     hour stays until somebody reverts it.
 
     Fix: Take `stopPolicy` out, or write None.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec: {stopPolicy: Hold, namespaceSelector: {}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec: {stopPolicy: None, namespaceSelector: {}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
     """
     tree = fleet.kueue
     for queue in tree.cluster_queues.values():

@@ -22,66 +22,6 @@ def pod_exceeds_node(fleet: Fleet) -> Iterator[Issue]:
     Why: Quota counts sums, not nodes: the workload is admitted, and its pod never finds a node that is large enough.
 
     Fix: Ask for what one node has, in more pods.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata:
-          name: h100
-          annotations: {trainshed.dev/capacity: '{"nodes": 2, "perNode": {"cpu": "8"}}'}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "16"}]}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "12"}}}]
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata:
-          name: h100
-          annotations: {trainshed.dev/capacity: '{"nodes": 2, "perNode": {"cpu": "8"}}'}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "16"}]}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "8"}}}]
     """
     if not fleet.capacity.declared:
         return

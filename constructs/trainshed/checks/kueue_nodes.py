@@ -25,30 +25,6 @@ def flavor_matches_no_node(fleet: Fleet) -> Iterator[Issue]:
     Why: Workloads are admitted to the flavor, get its labels as nodeSelector, and their pods find no node.
 
     Fix: Correct the labels, or label the nodes. Nothing, where an autoscaler makes nodes with these labels.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {nodeLabels: {example.com/gpu: h100}}
-        ---
-        apiVersion: v1
-        kind: Node
-        metadata: {name: node-1, labels: {example.com/gpu: H100}}
-        spec: {}
-        status: {allocatable: {cpu: "8"}}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {nodeLabels: {example.com/gpu: h100}}
-        ---
-        apiVersion: v1
-        kind: Node
-        metadata: {name: node-1, labels: {example.com/gpu: h100}}
-        spec: {}
-        status: {allocatable: {cpu: "8"}}
     """
     capacity = fleet.capacity
     machines = capacity.machines
@@ -79,78 +55,6 @@ def node_taint_untolerated(fleet: Fleet) -> Iterator[Issue]:
     charged, but no pod can be placed.
 
     Fix: Write the nodes' taint and a toleration into the ResourceFlavor.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {nodeLabels: {example.com/gpu: h100}}
-        ---
-        apiVersion: v1
-        kind: Node
-        metadata: {name: node-1, labels: {example.com/gpu: h100}}
-        spec: {taints: [{key: dedicated, value: training, effect: NoSchedule}]}
-        status: {allocatable: {cpu: "8"}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors:
-            - {name: h100, resources: [{name: cpu, nominalQuota: "8"}]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "1"}}}]
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {nodeLabels: {example.com/gpu: h100}, tolerations: [{key: dedicated, operator: Exists}]}
-        ---
-        apiVersion: v1
-        kind: Node
-        metadata: {name: node-1, labels: {example.com/gpu: h100}}
-        spec: {taints: [{key: dedicated, value: training, effect: NoSchedule}]}
-        status: {allocatable: {cpu: "8"}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors:
-            - {name: h100, resources: [{name: cpu, nominalQuota: "8"}]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "1"}}}]
     """
     if not fleet.capacity.machines:
         return
@@ -197,40 +101,6 @@ def topology_level_not_on_nodes(fleet: Fleet) -> Iterator[Issue]:
     "no topology domains at level".
 
     Fix: Label the nodes, or correct the level in the Topology.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: Topology
-        metadata: {name: fabric}
-        spec: {levels: [{nodeLabel: example.com/rack}, {nodeLabel: kubernetes.io/hostname}]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {nodeLabels: {example.com/gpu: h100}, topologyName: fabric}
-        ---
-        apiVersion: v1
-        kind: Node
-        metadata: {name: node-1, labels: {example.com/gpu: h100, kubernetes.io/hostname: node-1}}
-        spec: {}
-        status: {allocatable: {cpu: "8"}}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: Topology
-        metadata: {name: fabric}
-        spec: {levels: [{nodeLabel: example.com/rack}, {nodeLabel: kubernetes.io/hostname}]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {nodeLabels: {example.com/gpu: h100}, topologyName: fabric}
-        ---
-        apiVersion: v1
-        kind: Node
-        metadata: {name: node-1, labels: {example.com/gpu: h100, example.com/rack: r1, kubernetes.io/hostname: node-1}}
-        spec: {}
-        status: {allocatable: {cpu: "8"}}
     """
     for flavor in fleet.kueue.flavors.values():
         levels = fleet.kueue.topologies.get(flavor.topology) if flavor.topology else None

@@ -38,26 +38,6 @@ def pod_group_count(fleet: Fleet) -> Iterator[Issue]:
     the pods stay gated for ever, with fewer the surplus is removed. Name and total count come together.
 
     Fix: Write the number of pods as annotation `kueue.x-k8s.io/pod-group-total-count` on each of them.
-
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: sft-0
-          namespace: aurora
-          labels: {kueue.x-k8s.io/queue-name: train, kueue.x-k8s.io/pod-group-name: sft}
-          annotations: {kueue.x-k8s.io/pod-group-total-count: "2"}
-        spec: {containers: [{name: main, image: registry.example.com/a:1}]}
-
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: sft-0
-          namespace: aurora
-          labels: {kueue.x-k8s.io/queue-name: train, kueue.x-k8s.io/pod-group-name: sft}
-          annotations: {kueue.x-k8s.io/pod-group-total-count: "1"}
-        spec: {containers: [{name: main, image: registry.example.com/a:1}]}
     """
     for workload in managed_workloads(fleet):
         if workload.kind != "Pod":
@@ -112,42 +92,6 @@ def pods_without_group(fleet: Fleet) -> Iterator[Issue]:
 
     Fix: Add the label `kueue.x-k8s.io/pod-group-name` and the annotation `kueue.x-k8s.io/pod-group-total-count` to
     each pod, or use a JobSet.
-
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: sft-head
-          namespace: aurora
-          labels: {kueue.x-k8s.io/queue-name: train, run: sft}
-        spec: {containers: [{name: main, image: registry.example.com/a:1}]}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: sft-worker
-          namespace: aurora
-          labels: {kueue.x-k8s.io/queue-name: train, run: sft}
-        spec: {containers: [{name: main, image: registry.example.com/a:1}]}
-
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: sft-head
-          namespace: aurora
-          labels: {kueue.x-k8s.io/queue-name: train, run: sft, kueue.x-k8s.io/pod-group-name: sft}
-          annotations: {kueue.x-k8s.io/pod-group-total-count: "2"}
-        spec: {containers: [{name: main, image: registry.example.com/a:1}]}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: sft-worker
-          namespace: aurora
-          labels: {kueue.x-k8s.io/queue-name: train, run: sft, kueue.x-k8s.io/pod-group-name: sft}
-          annotations: {kueue.x-k8s.io/pod-group-total-count: "2"}
-        spec: {containers: [{name: main, image: registry.example.com/a:1}]}
     """
     runs: dict[tuple[str | None, str, str, str, str], list[Document]] = {}
     for workload in managed_workloads(fleet):

@@ -35,64 +35,6 @@ def pod_priority_preempts(fleet: Fleet) -> Iterator[Issue]:
     nodes, a pod with a higher PriorityClass pushes out pods of another queue although all policies say Never.
 
     Fix: Write `preemptionPolicy: Never` in the PriorityClass, and order workloads by WorkloadPriorityClass.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: team-a}
-        spec: {namespaceSelector: {}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: team-b}
-        spec: {namespaceSelector: {}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: a, namespace: aurora}
-        spec: {clusterQueue: team-a}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: b, namespace: aurora}
-        spec: {clusterQueue: team-b}
-        ---
-        apiVersion: scheduling.k8s.io/v1
-        kind: PriorityClass
-        metadata: {name: high}
-        value: 1000
-        ---
-        apiVersion: scheduling.k8s.io/v1
-        kind: PriorityClass
-        metadata: {name: low}
-        value: 10
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: big, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: a}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              priorityClassName: high
-              containers: [{name: main, image: registry.example.com/a:1}]
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: small, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: b}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              priorityClassName: low
-              containers: [{name: main, image: registry.example.com/a:1}]
-
-    Good:
-        apiVersion: scheduling.k8s.io/v1
-        kind: PriorityClass
-        metadata: {name: high}
-        value: 1000
-        preemptionPolicy: Never
     """
     users = list(_users(fleet))
     lowest: dict[int, _User] = {}

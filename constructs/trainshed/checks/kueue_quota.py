@@ -36,62 +36,6 @@ def uncovered_resource(fleet: Fleet) -> Iterator[Issue]:
 
     Fix: Cover the resource with a quota on every flavor of a group, or drop the request. With the manager's setting
     `resources.quotaCheckStrategy: IgnoreUndeclared` (Kueue 0.19) uncovered resources are let through.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: main
-                image: registry.example.com/a:1
-                resources: {requests: {cpu: "1", ephemeral-storage: 10Gi}}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu, ephemeral-storage]
-            flavors:
-            - name: h100
-              resources: [{name: cpu, nominalQuota: "8"}, {name: ephemeral-storage, nominalQuota: 1Ti}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: main
-                image: registry.example.com/a:1
-                resources: {requests: {cpu: "1", ephemeral-storage: 10Gi}}
     """
     for answer in feasibilities(fleet):
         told: set[str] = set()
@@ -130,56 +74,6 @@ def never_admitted(fleet: Fleet) -> Iterator[Issue]:
     all behind it. A gang is admitted as a whole, so all its pods count together.
 
     Fix: Ask for less, or raise nominalQuota or borrowingLimit.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          parallelism: 5
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "2"}}}]
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          parallelism: 4
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "2"}}}]
     """
     for answer in feasibilities(fleet):
         if answer.queue.dropped:

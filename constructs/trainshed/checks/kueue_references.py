@@ -36,28 +36,6 @@ def local_queue_missing(fleet: Fleet) -> Iterator[Issue]:
     not count, and the workload stays pending with "LocalQueue doesn't exist".
 
     Fix: Name a LocalQueue of the namespace, or add one there.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: basalt, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}}}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: basalt}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: basalt, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}}}
     """
     for workload in managed_workloads(fleet):
         if workload.queue_name and not _has_queue(fleet, workload):
@@ -105,28 +83,6 @@ def cluster_queue_missing(fleet: Fleet) -> Iterator[Issue]:
     means to delete the LocalQueue.
 
     Fix: Write the name of an existing ClusterQueue.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu-shared}
-        spec: {namespaceSelector: {}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu-share}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu-shared}
-        spec: {namespaceSelector: {}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu-shared}
     """
     known = fleet.names(KUEUE, "ClusterQueue")
     for queue in fleet.kueue.local_queues.values():
@@ -160,34 +116,6 @@ def flavor_missing(fleet: Fleet) -> Iterator[Issue]:
     Why: One missing flavor stops the whole ClusterQueue (Active=False, FlavorNotFound), its good flavors too.
 
     Fix: Correct the name, or add the ResourceFlavor.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h1000, resources: [{name: cpu, nominalQuota: "8"}]}]
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors: [{name: h100, resources: [{name: cpu, nominalQuota: "8"}]}]
     """
     known = fleet.names(KUEUE, "ResourceFlavor")
     severity: Severity = "error" if known else "info"
@@ -215,34 +143,6 @@ def priority_class_missing(fleet: Fleet) -> Iterator[Issue]:
     why. A PriorityClass of that name does not count.
 
     Fix: Name a WorkloadPriorityClass, or add it.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: WorkloadPriorityClass
-        metadata: {name: high}
-        value: 1000
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: run
-          namespace: aurora
-          labels: {kueue.x-k8s.io/queue-name: train, kueue.x-k8s.io/priority-class: hihg}
-        spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}}}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: WorkloadPriorityClass
-        metadata: {name: high}
-        value: 1000
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata:
-          name: run
-          namespace: aurora
-          labels: {kueue.x-k8s.io/queue-name: train, kueue.x-k8s.io/priority-class: high}
-        spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: registry.example.com/a:1}]}}}
     """
     known = fleet.names(KUEUE, "WorkloadPriorityClass")
     severity: Severity = "error" if known or platform(fleet) else "info"

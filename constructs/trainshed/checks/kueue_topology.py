@@ -39,78 +39,6 @@ def topology_not_supported(fleet: Fleet) -> Iterator[Issue]:
     In a ClusterQueue that mixes flavors with and without a topology, pods without an annotation can't use the former.
 
     Fix: Write a level of the flavor's Topology, or give the flavor a `topologyName`.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: Topology
-        metadata: {name: fabric}
-        spec: {levels: [{nodeLabel: example.com/rack}, {nodeLabel: kubernetes.io/hostname}]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {nodeLabels: {example.com/gpu: h100}, topologyName: fabric}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors:
-            - {name: h100, resources: [{name: cpu, nominalQuota: "8"}]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: example.com/block}}
-            spec:
-              restartPolicy: Never
-              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "1"}}}]
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: Topology
-        metadata: {name: fabric}
-        spec: {levels: [{nodeLabel: example.com/rack}, {nodeLabel: kubernetes.io/hostname}]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {nodeLabels: {example.com/gpu: h100}, topologyName: fabric}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors:
-            - {name: h100, resources: [{name: cpu, nominalQuota: "8"}]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: example.com/rack}}
-            spec:
-              restartPolicy: Never
-              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "1"}}}]
     """
     for answer, blocked in blocked_by(fleet, "topology"):
         pod_set = blocked.part.pod_sets[0]
@@ -135,54 +63,6 @@ def topology_mixed_groups(fleet: Fleet) -> Iterator[Issue]:
     flavor altogether; pods without one can't use a topology flavor in a ClusterQueue that has plain flavors as well.
 
     Fix: Put the resources of one kind of node in one group, whose flavors have a `topologyName` all or none.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: cpu}
-        spec: {nodeLabels: {example.com/pool: cpu}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {nodeLabels: {example.com/gpu: h100}, topologyName: fabric}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors:
-            - {name: cpu, resources: [{name: cpu, nominalQuota: "8"}]}
-          - coveredResources: [nvidia.com/gpu]
-            flavors:
-            - {name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: "8"}]}
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: cpu}
-        spec: {nodeLabels: {example.com/pool: cpu}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: h100}
-        spec: {nodeLabels: {example.com/gpu: h100}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors:
-            - {name: cpu, resources: [{name: cpu, nominalQuota: "8"}]}
-          - coveredResources: [nvidia.com/gpu]
-            flavors:
-            - {name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: "8"}]}
     """
     flavors = fleet.kueue.flavors
     for queue in fleet.kueue.cluster_queues.values():
@@ -219,31 +99,6 @@ def topology_annotation_invalid(fleet: Fleet) -> Iterator[Issue]:
     exactly two pod sets (rules J8 to J11, `pkg/controller/jobframework/tas_validation.go`).
 
     Fix: Write one of them.
-
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            metadata:
-              annotations:
-                kueue.x-k8s.io/podset-required-topology: example.com/rack
-                kueue.x-k8s.io/podset-preferred-topology: example.com/block
-            spec:
-              restartPolicy: Never
-              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "1"}}}]
-
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: example.com/rack}}
-            spec:
-              restartPolicy: Never
-              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "1"}}}]
     """
     for workload in managed_workloads(fleet):
         groups: dict[str, list[PodSet]] = {}

@@ -29,45 +29,6 @@ def run_without_queue(fleet: Fleet) -> Iterator[Issue]:
     it takes GPUs that admitted workloads were promised.
 
     Fix: Write the label `kueue.x-k8s.io/queue-name` on the run, or call the namespace's LocalQueue `default`.
-
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpus}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [nvidia.com/gpu]
-            flavors: [{name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: "16"}]}]
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: team-a}
-        spec: {clusterQueue: gpus}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "8"}}}]
-
-    Good:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: team-a}
-        spec: {clusterQueue: gpus}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "8"}}}]
     """
     if fleet.kueue.config.manage_without_queue:
         return

@@ -62,98 +62,6 @@ def selector_key_of_other_flavor(fleet: Fleet) -> Iterator[Issue]:
     refused. Later ones use each flavor's own labels only. Reported for targets with the old behaviour.
 
     Fix: Run a newer Kueue, or declare the label on every flavor.
-
-    Bad:
-        apiVersion: apps/v1
-        kind: Deployment
-        metadata: {name: kueue-controller-manager, namespace: system}
-        spec:
-          selector: {matchLabels: {app: manager}}
-          template:
-            metadata: {labels: {app: manager}}
-            spec: {containers: [{name: manager, image: "registry.k8s.io/kueue/kueue:v0.18.1"}]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: general}
-        spec: {nodeLabels: {example.com/gpu: h100}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: pinned}
-        spec: {nodeLabels: {example.com/zone: a}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors:
-            - {name: general, resources: [{name: cpu, nominalQuota: "8"}]}
-            - {name: pinned, resources: [{name: cpu, nominalQuota: "8"}]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              nodeSelector: {example.com/zone: a}
-              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "1"}}}]
-
-    Good:
-        apiVersion: apps/v1
-        kind: Deployment
-        metadata: {name: kueue-controller-manager, namespace: system}
-        spec:
-          selector: {matchLabels: {app: manager}}
-          template:
-            metadata: {labels: {app: manager}}
-            spec: {containers: [{name: manager, image: "registry.k8s.io/kueue/kueue:v0.18.2"}]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: general}
-        spec: {nodeLabels: {example.com/gpu: h100}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ResourceFlavor
-        metadata: {name: pinned}
-        spec: {nodeLabels: {example.com/zone: a}}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: ClusterQueue
-        metadata: {name: gpu}
-        spec:
-          namespaceSelector: {}
-          resourceGroups:
-          - coveredResources: [cpu]
-            flavors:
-            - {name: general, resources: [{name: cpu, nominalQuota: "8"}]}
-            - {name: pinned, resources: [{name: cpu, nominalQuota: "8"}]}
-        ---
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: LocalQueue
-        metadata: {name: train, namespace: aurora}
-        spec: {clusterQueue: gpu}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              nodeSelector: {example.com/zone: a}
-              containers: [{name: main, image: registry.example.com/a:1, resources: {requests: {cpu: "1"}}}]
     """
     version = kueue_release(fleet)
     if fixed_in(version, ((0, 17, 6), (0, 18, 2)), (0, 19)):
@@ -183,36 +91,6 @@ def trainer_version_pair(fleet: Fleet) -> Iterator[Issue]:
     wrong pair admitted TrainJobs do not start (kubernetes-sigs/kueue#11931, #14722).
 
     Fix: Run Kueue 0.17 or newer with Trainer 2.2 or newer, or Kueue 0.14 to 0.16 with Trainer 2.1.
-
-    Bad:
-        apiVersion: apps/v1
-        kind: Deployment
-        metadata: {name: kueue-controller-manager, namespace: system}
-        spec:
-          selector: {matchLabels: {app: manager}}
-          template:
-            metadata: {labels: {app: manager}}
-            spec: {containers: [{name: manager, image: "registry.k8s.io/kueue/kueue:v0.16.4"}]}
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec: {runtimeRef: {name: torch}}
-
-    Good:
-        apiVersion: apps/v1
-        kind: Deployment
-        metadata: {name: kueue-controller-manager, namespace: system}
-        spec:
-          selector: {matchLabels: {app: manager}}
-          template:
-            metadata: {labels: {app: manager}}
-            spec: {containers: [{name: manager, image: "registry.k8s.io/kueue/kueue:v0.19.2"}]}
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: run, namespace: aurora, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec: {runtimeRef: {name: torch}}
     """
     kueue, trainer = kueue_release(fleet), trainer_release(fleet)
     if (kueue >= (0, 17)) == (trainer >= (2, 2)):

@@ -23,22 +23,6 @@ def workload_by_hand(fleet: Fleet) -> Iterator[Issue]:
     Why: Kueue makes a Workload for each queued job and writes it all the time: its admission, its pod sets, whether it
     is active. One that a GitOps tool applies holds quota for no job, or fights with Kueue over every field.
     Fix: Leave it out; write the job, and give it the label `kueue.x-k8s.io/queue-name`.
-    Bad:
-        apiVersion: kueue.x-k8s.io/v1beta2
-        kind: Workload
-        metadata: {name: job-sft-1a2b3, namespace: team-a}
-        spec:
-          queueName: train
-          podSets:
-          - name: main
-            count: 1
-            template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a, labels: {kueue.x-k8s.io/queue-name: train}}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}
     """
     for document in fleet.of((KUEUE, "Workload")):
         owned = items(document.manifest, "metadata", "ownerReferences") or mapping(document.manifest, "status")

@@ -32,16 +32,6 @@ def name_too_long(fleet: Fleet) -> Iterator[Issue]:
     in all: up to 50 characters for the name with at most 10 groups. Nothing at admission says so; no worker pod ever
     appears (lws#410).
     Fix: Shorten the name.
-    Bad:
-        apiVersion: leaderworkerset.x-k8s.io/v1
-        kind: LeaderWorkerSet
-        metadata: {name: deepseek-r1-671b-instruct-tensor-parallel-16-serving, namespace: team-a}
-        spec: {leaderWorkerTemplate: {size: 2, workerTemplate: {spec: {containers: [{name: a, image: a}]}}}}
-    Good:
-        apiVersion: leaderworkerset.x-k8s.io/v1
-        kind: LeaderWorkerSet
-        metadata: {name: deepseek-r1-671b-serving, namespace: team-a}
-        spec: {leaderWorkerTemplate: {size: 2, workerTemplate: {spec: {containers: [{name: a, image: a}]}}}}
     """
     for document in fleet.of(LWS):
         if document.generated or not document.name:
@@ -60,24 +50,6 @@ def sizes(fleet: Fleet) -> Iterator[Issue]:
     Why: LWS's webhook (v0.10) wants 0 to 1,000,000 replicas, a size of at least 1, and subgroups that divide the size
     or the size less the leader; annotations of subgroups need a subGroupPolicy.
     Fix: Correct the number.
-    Bad:
-        apiVersion: leaderworkerset.x-k8s.io/v1
-        kind: LeaderWorkerSet
-        metadata: {name: serve, namespace: team-a}
-        spec:
-          leaderWorkerTemplate:
-            size: 8
-            subGroupPolicy: {subGroupSize: 3}
-            workerTemplate: {spec: {containers: [{name: a, image: a}]}}
-    Good:
-        apiVersion: leaderworkerset.x-k8s.io/v1
-        kind: LeaderWorkerSet
-        metadata: {name: serve, namespace: team-a}
-        spec:
-          leaderWorkerTemplate:
-            size: 8
-            subGroupPolicy: {subGroupSize: 4}
-            workerTemplate: {spec: {containers: [{name: a, image: a}]}}
     """
     for document in fleet.of(LWS):
         groups, size = whole(document.manifest, "spec", "replicas"), whole(document.manifest, *_GROUP, "size")
@@ -116,19 +88,6 @@ def restart_policy(fleet: Fleet) -> Iterator[Issue]:
     Why: LWS makes StatefulSets, whose pods restart always. The LeaderWorkerSet is accepted, its StatefulSets are not. A
     program that ends, a training for instance, is started again after success: use a JobSet for it.
     Fix: Remove restartPolicy; for work that ends use a JobSet or a TrainJob.
-    Bad:
-        apiVersion: leaderworkerset.x-k8s.io/v1
-        kind: LeaderWorkerSet
-        metadata: {name: serve, namespace: team-a}
-        spec:
-          leaderWorkerTemplate:
-            size: 2
-            workerTemplate: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}
-    Good:
-        apiVersion: leaderworkerset.x-k8s.io/v1
-        kind: LeaderWorkerSet
-        metadata: {name: serve, namespace: team-a}
-        spec: {leaderWorkerTemplate: {size: 2, workerTemplate: {spec: {containers: [{name: a, image: a}]}}}}
     """
     for run in _groups(fleet):
         for pod_set in run.workload.pod_sets:
@@ -157,38 +116,6 @@ def leader_waits(fleet: Fleet) -> Iterator[Issue]:
     Why: With `startupPolicy: LeaderReady` LWS makes the workers after the leader is ready. A leader that meets its
     workers first (torchrun with several nodes) and has a readiness probe never gets there.
     Fix: Write `startupPolicy: LeaderCreated`.
-    Bad:
-        apiVersion: leaderworkerset.x-k8s.io/v1
-        kind: LeaderWorkerSet
-        metadata: {name: serve, namespace: team-a}
-        spec:
-          startupPolicy: LeaderReady
-          leaderWorkerTemplate:
-            size: 2
-            workerTemplate:
-              spec:
-                containers:
-                - name: node
-                  image: a
-                  readinessProbe: {tcpSocket: {port: 8000}}
-                  command: [torchrun, --nnodes=2, --node-rank=$(LWS_WORKER_INDEX)]
-                  args: [--master-addr=$(LWS_LEADER_ADDRESS), serve.py]
-    Good:
-        apiVersion: leaderworkerset.x-k8s.io/v1
-        kind: LeaderWorkerSet
-        metadata: {name: serve, namespace: team-a}
-        spec:
-          startupPolicy: LeaderCreated
-          leaderWorkerTemplate:
-            size: 2
-            workerTemplate:
-              spec:
-                containers:
-                - name: node
-                  image: a
-                  readinessProbe: {tcpSocket: {port: 8000}}
-                  command: [torchrun, --nnodes=2, --node-rank=$(LWS_WORKER_INDEX)]
-                  args: [--master-addr=$(LWS_LEADER_ADDRESS), serve.py]
     """
     for run in _groups(fleet):
         if text(run.workload.manifest, "spec", "startupPolicy") != "LeaderReady" or not run.spread:

@@ -34,38 +34,6 @@ def parallel_size(fleet: Fleet) -> Iterator[Issue]:
     counted. Where there are fewer it waits for its placement group for ever; where there are more, the rest idles.
     Fix: Let the product be the group's size times the GPUs of a pod: as a rule the GPUs of a pod as tensor parallel
     size, and the size of the group as pipeline parallel size.
-    Bad:
-        apiVersion: leaderworkerset.x-k8s.io/v1
-        kind: LeaderWorkerSet
-        metadata: {name: serve, namespace: team-a}
-        spec:
-          leaderWorkerTemplate:
-            size: 2
-            leaderTemplate:
-              spec:
-                containers:
-                - name: leader
-                  image: vllm
-                  command: [vllm, serve, llama, --tensor-parallel-size=8, --pipeline-parallel-size=2]
-                  resources: {limits: {nvidia.com/gpu: "4"}}
-            workerTemplate:
-              spec: {containers: [{name: worker, image: vllm, resources: {limits: {nvidia.com/gpu: "4"}}}]}
-    Good:
-        apiVersion: leaderworkerset.x-k8s.io/v1
-        kind: LeaderWorkerSet
-        metadata: {name: serve, namespace: team-a}
-        spec:
-          leaderWorkerTemplate:
-            size: 2
-            leaderTemplate:
-              spec:
-                containers:
-                - name: leader
-                  image: vllm
-                  command: [vllm, serve, llama, --tensor-parallel-size=4, --pipeline-parallel-size=2]
-                  resources: {limits: {nvidia.com/gpu: "4"}}
-            workerTemplate:
-              spec: {containers: [{name: worker, image: vllm, resources: {limits: {nvidia.com/gpu: "4"}}}]}
     """
     for run in fleet.runs:
         if run.workload.form != "LeaderWorkerSet":

@@ -28,24 +28,6 @@ def derived_too_long(fleet: Fleet) -> Iterator[Issue]:
     Service for each pod; a StatefulSet labels its pods with its name and a hash of 10 characters; KubeRay refuses
     RayClusters beyond 53 and RayJobs beyond 47 characters. The object itself is accepted up to 253.
     Fix: Shorten the name.
-    Bad:
-        apiVersion: kubeflow.org/v1
-        kind: PyTorchJob
-        metadata: {name: llama-70b-continued-pretraining-with-long-context-week-31, namespace: team-a}
-        spec:
-          pytorchReplicaSpecs:
-            Worker:
-              replicas: 16
-              template: {spec: {containers: [{name: pytorch, image: trainer}]}}
-    Good:
-        apiVersion: kubeflow.org/v1
-        kind: PyTorchJob
-        metadata: {name: llama-70b-week-31, namespace: team-a}
-        spec:
-          pytorchReplicaSpecs:
-            Worker:
-              replicas: 16
-              template: {spec: {containers: [{name: pytorch, image: trainer}]}}
     """
     for workload in fleet.workloads:
         name = name_of(workload)

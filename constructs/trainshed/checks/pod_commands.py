@@ -89,16 +89,6 @@ def one_word(fleet: Fleet) -> Iterator[Issue]:
     Why: No shell splits `command`: the first item is the program's name. There is no program "torchrun train.py", and
     the container ends with "executable file not found".
     Fix: Write one list item for each word, or let `sh -c` run the line.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec: {containers: [{name: node, image: trainer, command: ["torchrun --standalone train.py"]}]}
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec: {containers: [{name: node, image: trainer, command: [torchrun, --standalone, train.py]}]}
     """
     for command in _commands(fleet):
         word, at = command.words[0]
@@ -117,16 +107,6 @@ def without_c(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Without `-c` a shell takes its first argument for the name of a script file.
     Fix: Add `-c` before the line.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec: {containers: [{name: node, image: trainer, command: [bash, "cd /app && exec torchrun train.py"]}]}
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec: {containers: [{name: node, image: trainer, command: [bash, -c, "cd /app && exec torchrun train.py"]}]}
     """
     for command in _commands(fleet):
         if command.name not in _SHELLS or not command.program:
@@ -160,18 +140,6 @@ def arguments_lost(fleet: Fleet) -> Iterator[Issue]:
     Why: `-c` takes exactly one word as the script. What follows becomes `$0`, `$1` and so on of that script, and a
     script that does not use them drops it: `[sh, -c, torchrun, train.py]` runs torchrun without arguments.
     Fix: Write the whole line as one word, or leave the shell out.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          containers: [{name: node, image: trainer, command: [bash, -c], args: [torchrun, --nnodes=2, train.py]}]
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          containers: [{name: node, image: trainer, command: [bash, -c], args: ["exec torchrun --nnodes=2 train.py"]}]
     """
     for command in _commands(fleet):
         if command.name not in _SHELLS or not command.program:
@@ -202,26 +170,6 @@ def shell_syntax(fleet: Fleet) -> Iterator[Issue]:
     Why: Kubernetes starts the program itself: `&&`, `|` or `>` are arguments like others, `cd` and `export` are no
     programs, and `$NAME` stays as it is (Kubernetes puts in `$(NAME)` only).
     Fix: Let a shell run the line (`[sh, -c, "cd /app && exec torchrun train.py"]`), or write `$(NAME)`.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          containers:
-          - name: node
-            image: trainer
-            env: [{name: NODES, value: "2"}]
-            command: [torchrun, --nnodes=$NODES, train.py]
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          containers:
-          - name: node
-            image: trainer
-            env: [{name: NODES, value: "2"}]
-            command: [torchrun, --nnodes=$(NODES), train.py]
     """
     for command in _commands(fleet):
         if command.reads():

@@ -21,24 +21,6 @@ def count_negative(fleet: Fleet) -> Iterator[Issue]:
     Why: Not every CustomResourceDefinition has a lower bound. The operator then makes no pod, or refuses the object
     with an event only, and the run waits for ever.
     Fix: Write how many pods there are to be.
-    Bad:
-        apiVersion: kubeflow.org/v1
-        kind: PyTorchJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          pytorchReplicaSpecs:
-            Worker:
-              replicas: -2
-              template: {spec: {containers: [{name: pytorch, image: registry.example.com/trainer:1}]}}
-    Good:
-        apiVersion: kubeflow.org/v1
-        kind: PyTorchJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          pytorchReplicaSpecs:
-            Worker:
-              replicas: 2
-              template: {spec: {containers: [{name: pytorch, image: registry.example.com/trainer:1}]}}
     """
     told: set[tuple[int, object]] = set()
     for workload in fleet.workloads:

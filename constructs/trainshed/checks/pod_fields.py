@@ -84,40 +84,6 @@ def field_missing(fleet: Fleet) -> Iterator[Issue]:
     rank, and an empty address is localhost. Each kind has keys of its own; `jobset.sigs.k8s.io/coordinator` is there
     only with `spec.coordinator`.
     Fix: Correct the key, or add it to the pod template.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                env:
-                - name: NODE_RANK
-                  valueFrom: {fieldRef: {fieldPath: "metadata.annotations['batch.kubernetes.io/completion-index']"}}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                env:
-                - name: NODE_RANK
-                  valueFrom: {fieldRef: {fieldPath: "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}
     """
     for workload, pod_set in pod_sets(fleet):
         for path, written in _field_paths(pod_set):
@@ -165,26 +131,6 @@ def port_missing(fleet: Fleet) -> Iterator[Issue]:
     Why: The kubelet looks the name up in the container's own `ports`; without it the probe fails each time, and the pod
     never gets ready or is killed.
     Fix: Correct the name, or write the number.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: ui, namespace: team-a}
-        spec:
-          containers:
-          - name: ui
-            image: ui
-            ports: [{name: http, containerPort: 8080}]
-            readinessProbe: {httpGet: {path: /, port: web}}
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: ui, namespace: team-a}
-        spec:
-          containers:
-          - name: ui
-            image: ui
-            ports: [{name: http, containerPort: 8080}]
-            readinessProbe: {httpGet: {path: /, port: http}}
     """
     probes = (("readinessProbe",), ("livenessProbe",), ("startupProbe",), ("lifecycle", "preStop"))
     for _, pod_set in pod_sets(fleet):
@@ -211,34 +157,6 @@ def service_port(fleet: Fleet) -> Iterator[Issue]:
     Why: A `targetPort` in letters is looked up in the ports of each selected pod. Where no container has it, the
     Service has no endpoints, and every connection is refused.
     Fix: Correct targetPort, or name the container's port.
-    Bad:
-        apiVersion: v1
-        kind: Service
-        metadata: {name: ui, namespace: team-a}
-        spec: {selector: {app: ui}, ports: [{port: 80, targetPort: web}]}
-        ---
-        apiVersion: apps/v1
-        kind: Deployment
-        metadata: {name: ui, namespace: team-a}
-        spec:
-          selector: {matchLabels: {app: ui}}
-          template:
-            metadata: {labels: {app: ui}}
-            spec: {containers: [{name: ui, image: ui, ports: [{name: http, containerPort: 8080}]}]}
-    Good:
-        apiVersion: v1
-        kind: Service
-        metadata: {name: ui, namespace: team-a}
-        spec: {selector: {app: ui}, ports: [{port: 80, targetPort: http}]}
-        ---
-        apiVersion: apps/v1
-        kind: Deployment
-        metadata: {name: ui, namespace: team-a}
-        spec:
-          selector: {matchLabels: {app: ui}}
-          template:
-            metadata: {labels: {app: ui}}
-            spec: {containers: [{name: ui, image: ui, ports: [{name: http, containerPort: 8080}]}]}
     """
     wanted = [
         (service, index, port)

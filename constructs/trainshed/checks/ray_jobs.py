@@ -26,16 +26,6 @@ def job_invalid(fleet: Fleet) -> Iterator[Issue]:
     a TTL only with `shutdownAfterJobFinishes`, either a cluster of its own or a selector, an entrypoint. Otherwise the
     job stays in ValidationFailed.
     Fix: Remove one of the two, or add what is missing.
-    Bad:
-        apiVersion: ray.io/v1
-        kind: RayJob
-        metadata: {name: tune, namespace: team-a}
-        spec: {entrypoint: python a.py, ttlSecondsAfterFinished: 60, rayClusterSpec: {headGroupSpec: {template: {}}}}
-    Good:
-        apiVersion: ray.io/v1
-        kind: RayJob
-        metadata: {name: tune, namespace: team-a}
-        spec: {entrypoint: python a.py, shutdownAfterJobFinishes: true, rayClusterSpec: {headGroupSpec: {template: {}}}}
     """
     for document in fleet.of(("ray.io", "RayJob")):
         spec = mapping(document.manifest, "spec")
@@ -78,18 +68,6 @@ def groups(fleet: Fleet) -> Iterator[Issue]:
     Why: KubeRay refuses two worker groups of one name and a minimum above the maximum; `rayStartParams` is a map of
     texts, and a number in it is refused by the API server.
     Fix: Give each group a name, write minReplicas ≤ maxReplicas, and quote the parameters.
-    Bad:
-        apiVersion: ray.io/v1
-        kind: RayCluster
-        metadata: {name: tune, namespace: team-a}
-        spec:
-          headGroupSpec: {rayStartParams: {num-cpus: 0}, template: {spec: {containers: [{name: head, image: ray}]}}}
-    Good:
-        apiVersion: ray.io/v1
-        kind: RayCluster
-        metadata: {name: tune, namespace: team-a}
-        spec:
-          headGroupSpec: {rayStartParams: {num-cpus: "0"}, template: {spec: {containers: [{name: head, image: ray}]}}}
     """
     for document, start in _clusters(fleet):
         yield from _parameters(document, (*start, "headGroupSpec"))

@@ -29,36 +29,6 @@ def resource_claim(fleet: Fleet) -> Iterator[Issue]:
     Why: Claims and their templates are looked up in the pod's namespace. Until there is one of that name the pod stays
     Pending without devices.
     Fix: Correct the name, or make the object in the pod's namespace.
-    Bad:
-        apiVersion: resource.k8s.io/v1
-        kind: ResourceClaimTemplate
-        metadata: {name: single-gpu, namespace: platform}
-        spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              resourceClaims: [{name: gpu, resourceClaimTemplateName: single-gpu}]
-              containers: [{name: node, image: trainer, resources: {claims: [{name: gpu}]}}]
-    Good:
-        apiVersion: resource.k8s.io/v1
-        kind: ResourceClaimTemplate
-        metadata: {name: single-gpu, namespace: team-a}
-        spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              resourceClaims: [{name: gpu, resourceClaimTemplateName: single-gpu}]
-              containers: [{name: node, image: trainer, resources: {claims: [{name: gpu}]}}]
     """
     for workload, pod_set in pod_sets(fleet):
         for path, kind, name, _ in _claims(pod_set):
@@ -82,32 +52,6 @@ def claim_request(fleet: Fleet) -> Iterator[Issue]:
     Why: `resources.claims[].request` is the name of one of the claim's `devices.requests`. Without such a request the
     container is not started.
     Fix: Name a request of the claim, or leave `request` out to take all its devices.
-    Bad:
-        apiVersion: resource.k8s.io/v1
-        kind: ResourceClaimTemplate
-        metadata: {name: single-gpu, namespace: team-a}
-        spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          restartPolicy: Never
-          resourceClaims: [{name: gpu, resourceClaimTemplateName: single-gpu}]
-          containers: [{name: node, image: trainer, resources: {claims: [{name: gpu, request: mig}]}}]
-    Good:
-        apiVersion: resource.k8s.io/v1
-        kind: ResourceClaimTemplate
-        metadata: {name: single-gpu, namespace: team-a}
-        spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          restartPolicy: Never
-          resourceClaims: [{name: gpu, resourceClaimTemplateName: single-gpu}]
-          containers: [{name: node, image: trainer, resources: {claims: [{name: gpu, request: gpu}]}}]
     """
     for workload, pod_set in pod_sets(fleet):
         holders: dict[str, Document] = {}

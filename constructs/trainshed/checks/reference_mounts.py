@@ -23,49 +23,6 @@ def mount(fleet: Fleet) -> Iterator[Issue]:
     Why: Trainer makes a JobSet whose pods the API server refuses: the TrainJob never gets a pod. Other kinds are
     refused when they are applied, and reported as such.
     Fix: Add the volume, or correct the mount's name.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: torch, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "-5"}}
-        spec:
-          mlPolicy: {numNodes: 1, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template:
-                      spec:
-                        containers: [{name: node, image: trainer, volumeMounts: [{name: data, mountPath: /data}]}]
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec: {runtimeRef: {kind: TrainingRuntime, name: torch}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: torch, namespace: team-a, annotations: {argocd.argoproj.io/sync-wave: "-5"}}
-        spec:
-          mlPolicy: {numNodes: 1, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template:
-                      spec:
-                        containers: [{name: node, image: trainer, volumeMounts: [{name: data, mountPath: /data}]}]
-                        volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec: {runtimeRef: {kind: TrainingRuntime, name: torch}}
     """
     for workload in fleet.workloads:
         if workload.kind != "TrainJob" or not workload.parts_known:

@@ -26,22 +26,6 @@ def namespace(fleet: Fleet) -> Iterator[Issue]:
 
     Why: An object in a namespace that does not exist is refused; in one with a slip, all its references fail.
     Fix: Correct the namespace.
-    Bad:
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: research}
-        ---
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: reserach}
-    Good:
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: research}
-        ---
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: research}
     """
     known = fleet.names("", "Namespace")
     if not known:
@@ -77,28 +61,6 @@ def role(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The binding is accepted and grants nothing; nobody is told.
     Fix: Correct the name of the Role, or add it in the binding's namespace.
-    Bad:
-        apiVersion: rbac.authorization.k8s.io/v1
-        kind: Role
-        metadata: {name: run-owner, namespace: team-a}
-        rules: [{apiGroups: [batch], resources: [jobs], verbs: [create]}]
-        ---
-        apiVersion: rbac.authorization.k8s.io/v1
-        kind: RoleBinding
-        metadata: {name: owners, namespace: team-a}
-        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: run-owners}
-        subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: research}]
-    Good:
-        apiVersion: rbac.authorization.k8s.io/v1
-        kind: Role
-        metadata: {name: run-owner, namespace: team-a}
-        rules: [{apiGroups: [batch], resources: [jobs], verbs: [create]}]
-        ---
-        apiVersion: rbac.authorization.k8s.io/v1
-        kind: RoleBinding
-        metadata: {name: owners, namespace: team-a}
-        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: run-owner}
-        subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: research}]
     """
     for binding in fleet.of((_RBAC, "RoleBinding"), (_RBAC, "ClusterRoleBinding")):
         kind, name = text(binding.manifest, "roleRef", "kind"), text(binding.manifest, "roleRef", "name")
@@ -121,26 +83,6 @@ def subject(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The binding is accepted; whoever needs the rights is refused with Forbidden.
     Fix: Correct the subject's name or namespace.
-    Bad:
-        apiVersion: v1
-        kind: ServiceAccount
-        metadata: {name: launcher, namespace: team-a}
-        ---
-        apiVersion: rbac.authorization.k8s.io/v1
-        kind: RoleBinding
-        metadata: {name: runs, namespace: team-a}
-        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
-        subjects: [{kind: ServiceAccount, name: launhcer, namespace: team-a}]
-    Good:
-        apiVersion: v1
-        kind: ServiceAccount
-        metadata: {name: launcher, namespace: team-a}
-        ---
-        apiVersion: rbac.authorization.k8s.io/v1
-        kind: RoleBinding
-        metadata: {name: runs, namespace: team-a}
-        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
-        subjects: [{kind: ServiceAccount, name: launcher, namespace: team-a}]
     """
     for binding in fleet.of((_RBAC, "RoleBinding"), (_RBAC, "ClusterRoleBinding")):
         for index, entry in mappings(binding.manifest, "subjects"):
@@ -158,26 +100,6 @@ def storage_class(fleet: Fleet) -> Iterator[Issue]:
 
     Why: A claim whose class does not exist stays Pending for ever, and with it the pods that use it.
     Fix: Correct `storageClassName`.
-    Bad:
-        apiVersion: storage.k8s.io/v1
-        kind: StorageClass
-        metadata: {name: shared-files}
-        provisioner: csi.example.com
-        ---
-        apiVersion: v1
-        kind: PersistentVolumeClaim
-        metadata: {name: ckpt, namespace: team-a}
-        spec: {accessModes: [ReadWriteMany], storageClassName: shared-file, resources: {requests: {storage: 2Ti}}}
-    Good:
-        apiVersion: storage.k8s.io/v1
-        kind: StorageClass
-        metadata: {name: shared-files}
-        provisioner: csi.example.com
-        ---
-        apiVersion: v1
-        kind: PersistentVolumeClaim
-        metadata: {name: ckpt, namespace: team-a}
-        spec: {accessModes: [ReadWriteMany], storageClassName: shared-files, resources: {requests: {storage: 2Ti}}}
     """
     known = fleet.names("storage.k8s.io", "StorageClass")
     for claim in fleet.of(("", "PersistentVolumeClaim")):
@@ -193,30 +115,6 @@ def scale_target(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The HorizontalPodAutoscaler reports FailedGetScale and never scales.
     Fix: Correct `scaleTargetRef.name`.
-    Bad:
-        apiVersion: apps/v1
-        kind: Deployment
-        metadata: {name: serving, namespace: team-a}
-        spec:
-          selector: {matchLabels: {app: s}}
-          template: {metadata: {labels: {app: s}}, spec: {containers: [{name: s, image: s}]}}
-        ---
-        apiVersion: autoscaling/v2
-        kind: HorizontalPodAutoscaler
-        metadata: {name: serving, namespace: team-a}
-        spec: {maxReplicas: 4, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: servin}}
-    Good:
-        apiVersion: apps/v1
-        kind: Deployment
-        metadata: {name: serving, namespace: team-a}
-        spec:
-          selector: {matchLabels: {app: s}}
-          template: {metadata: {labels: {app: s}}, spec: {containers: [{name: s, image: s}]}}
-        ---
-        apiVersion: autoscaling/v2
-        kind: HorizontalPodAutoscaler
-        metadata: {name: serving, namespace: team-a}
-        spec: {maxReplicas: 4, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: serving}}
     """
     for scaler in fleet.of(("autoscaling", "HorizontalPodAutoscaler")):
         group, slash, _ = text(scaler.manifest, "spec", "scaleTargetRef", "apiVersion").rpartition("/")

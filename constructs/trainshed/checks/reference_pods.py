@@ -36,36 +36,6 @@ def priority_class(fleet: Fleet) -> Iterator[Issue]:
     Why: The API server refuses pods whose class does not exist. Kueue needs its value and makes no Workload at all: the
     job stays suspended without an event (kueue#15175).
     Fix: Correct the name, add the PriorityClass, or leave it out and order runs by WorkloadPriorityClass.
-    Bad:
-        apiVersion: scheduling.k8s.io/v1
-        kind: PriorityClass
-        metadata: {name: batch}
-        value: 100
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              priorityClassName: batch-low
-              restartPolicy: Never
-              containers: [{name: node, image: trainer}]
-    Good:
-        apiVersion: scheduling.k8s.io/v1
-        kind: PriorityClass
-        metadata: {name: batch-low}
-        value: 100
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              priorityClassName: batch-low
-              restartPolicy: Never
-              containers: [{name: node, image: trainer}]
     """
     known = fleet.names(*_CLASS)
     whole = any(fleet.has_kind(*kind) for kind in _PLATFORM)
@@ -83,34 +53,6 @@ def service_account(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The API server refuses the pods, and the job's controller tries again for ever.
     Fix: Correct the name, or add the ServiceAccount.
-    Bad:
-        apiVersion: v1
-        kind: ServiceAccount
-        metadata: {name: ckpt-writer, namespace: team-a}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              serviceAccountName: ckpt-writter
-              restartPolicy: Never
-              containers: [{name: node, image: trainer}]
-    Good:
-        apiVersion: v1
-        kind: ServiceAccount
-        metadata: {name: ckpt-writer, namespace: team-a}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              serviceAccountName: ckpt-writer
-              restartPolicy: Never
-              containers: [{name: node, image: trainer}]
     """
     for workload, pod_set in pod_sets(fleet):
         field = "serviceAccountName" if text(pod_set.spec, "serviceAccountName") else "serviceAccount"
@@ -137,36 +79,6 @@ def volume_source(fleet: Fleet) -> Iterator[Issue]:
     name with the hash of cdk8s or kustomize changes with the construct's path or the content; kustomize writes the new
     one into built-in kinds only. Of a claim that is merely not in the input it is a note: storage is often made apart.
     Fix: Correct the name.
-    Bad:
-        apiVersion: v1
-        kind: PersistentVolumeClaim
-        metadata: {name: checkpoints, namespace: team-a}
-        spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 2Ti}}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, volumeMounts: [{name: ckpt, mountPath: /ckpt}]}]
-              volumes: [{name: ckpt, persistentVolumeClaim: {claimName: checkponts}}]
-    Good:
-        apiVersion: v1
-        kind: PersistentVolumeClaim
-        metadata: {name: checkpoints, namespace: team-a}
-        spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 2Ti}}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, volumeMounts: [{name: ckpt, mountPath: /ckpt}]}]
-              volumes: [{name: ckpt, persistentVolumeClaim: {claimName: checkpoints}}]
     """
     for workload, pod_set in pod_sets(fleet):
         told: set[tuple[str, str]] = set()
@@ -205,40 +117,6 @@ def missing_key(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The container is not created (CreateContainerConfigError), or the volume not mounted, until the key is there.
     Fix: Correct the key, or mark the reference as optional.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a}
-        data: {epochs: "3"}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                env: [{name: EPOCHS, valueFrom: {configMapKeyRef: {name: settings, key: epoch}}}]
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a}
-        data: {epochs: "3"}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                env: [{name: EPOCHS, valueFrom: {configMapKeyRef: {name: settings, key: epochs}}}]
     """
     for workload, pod_set in pod_sets(fleet):
         for reference in references(pod_set):

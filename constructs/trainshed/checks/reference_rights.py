@@ -47,16 +47,6 @@ def right(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The API server takes any word; the right is simply not granted, and whoever needs it gets Forbidden.
     Fix: Write the verb, the group, the resource in plural and lower case.
-    Bad:
-        apiVersion: rbac.authorization.k8s.io/v1
-        kind: Role
-        metadata: {name: run-owner, namespace: team-a}
-        rules: [{apiGroups: [trainer.kubeflow.org], resources: [trainjob], verbs: [create]}]
-    Good:
-        apiVersion: rbac.authorization.k8s.io/v1
-        kind: Role
-        metadata: {name: run-owner, namespace: team-a}
-        rules: [{apiGroups: [trainer.kubeflow.org], resources: [trainjobs], verbs: [create]}]
     """
     for role in fleet.of((_RBAC, "Role"), (_RBAC, "ClusterRole")):
         for index, entry in mappings(role.manifest, "rules"):
@@ -96,18 +86,6 @@ def subject_namespace(fleet: Fleet) -> Iterator[Issue]:
     Why: A ClusterRoleBinding lies in no namespace in which the account could be looked up: the API server refuses it. A
     RoleBinding's account without one is that of the binding's own namespace.
     Fix: Write the namespace of the service account.
-    Bad:
-        apiVersion: rbac.authorization.k8s.io/v1
-        kind: ClusterRoleBinding
-        metadata: {name: launcher}
-        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
-        subjects: [{kind: ServiceAccount, name: launcher}]
-    Good:
-        apiVersion: rbac.authorization.k8s.io/v1
-        kind: ClusterRoleBinding
-        metadata: {name: launcher}
-        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
-        subjects: [{kind: ServiceAccount, name: launcher, namespace: team-a}]
     """
     for binding in fleet.of((_RBAC, "ClusterRoleBinding")):
         for index, subject in mappings(binding.manifest, "subjects"):

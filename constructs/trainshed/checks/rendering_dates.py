@@ -31,14 +31,6 @@ def plain_date(fleet: Fleet) -> Iterator[Issue]:
     Why: YAML 1.1 has dates: PyYAML, and what builds on it or on other readers of it, makes a date object of
     `2026-01-31` and writes it back as something else, or refuses it; kubectl keeps the text.
     Fix: Write it in quotes.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a, annotations: {example.com/until: 2026-01-31}}
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a, annotations: {example.com/until: "2026-01-31"}}
     """
     sources = {id(document.source): document.source for document in fleet.documents}
     dated = {key for key, source in sources.items() if _DASHES.search(source.text) and _NEAR.search(source.text)}

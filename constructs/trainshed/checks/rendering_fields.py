@@ -47,26 +47,6 @@ def mode_decimal(fleet: Fleet) -> Iterator[Issue]:
     write, its group, too, and a program that wants a private key refuses the file.
     Fix: Write the decimal number of the mode (256 for 0400, 288 for 0440, 292 for 0444, 320 for 0500), or the octal one
     with its zero in YAML.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, volumeMounts: [{name: key, mountPath: /key}]}]
-              volumes: [{name: key, secret: {secretName: key, defaultMode: 400}}]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, volumeMounts: [{name: key, mountPath: /key}]}]
-              volumes: [{name: key, secret: {secretName: key, defaultMode: 0400}}]
     """
     for _, pod_set in pod_sets(fleet):
         for path, mode in _modes(pod_set):
@@ -98,18 +78,6 @@ def image_missing(fleet: Fleet) -> Iterator[Issue]:
     Why: The API server takes many kinds with such a template, and then refuses their pods; with a value that was not
     set a template renders to nothing.
     Fix: Write the image.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: node, image: ""}]}}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
     """
     for workload, pod_set in pod_sets(fleet):
         if workload.kind == "SparkApplication":  # its operator has an image of its own
@@ -132,16 +100,6 @@ def namespace_without_effect(fleet: Fleet) -> Iterator[Issue]:
     Why: A Chart's or a kustomization's namespace also lands on cluster-scoped kinds. The API server drops it; tools
     that compare text see a difference for ever, and readers think that two namespaces could have one each.
     Fix: Leave `metadata.namespace` out.
-    Bad:
-        apiVersion: storage.k8s.io/v1
-        kind: StorageClass
-        metadata: {name: fast, namespace: team-a}
-        provisioner: csi.example.com
-    Good:
-        apiVersion: storage.k8s.io/v1
-        kind: StorageClass
-        metadata: {name: fast}
-        provisioner: csi.example.com
     """
     for document in fleet.documents:
         if document.namespace is None or not document.judged or (document.group, document.kind) not in _CLUSTER_SCOPED:
@@ -158,27 +116,6 @@ def variable_without_source(fleet: Fleet) -> Iterator[Issue]:
     Why: The API server drops a null, and the variable is empty: a token or address that a template did not find is
     missed only when the program needs it.
     Fix: Write the source (`secretKeyRef`, `configMapKeyRef`, `fieldRef`), or leave the variable out.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, env: [{name: HF_TOKEN, valueFrom: null}]}]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                env: [{name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hub, key: token, optional: true}}}]
     """
     for _, pod_set in pod_sets(fleet):
         for path, container in containers(pod_set):

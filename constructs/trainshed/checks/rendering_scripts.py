@@ -34,18 +34,6 @@ def shebang_not_first(fleet: Fleet) -> Iterator[Issue]:
     error"), or a shell takes it for its own language. A block scalar that begins with an empty line, or a Python string
     that was not stripped, does this.
     Fix: Begin the value with `#!`; in Python, `textwrap.dedent(…).lstrip()`.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: launcher, namespace: team-a}
-        data:
-          launch.sh: "\\n#!/bin/bash\\nexec torchrun train.py\\n"
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: launcher, namespace: team-a}
-        data:
-          launch.sh: "#!/bin/bash\\nexec torchrun train.py\\n"
     """
     for document in fleet.of(("", "ConfigMap")):
         for key, value in mapping(document.manifest, "data").items():
@@ -62,24 +50,6 @@ def script_on_one_line(fleet: Fleet) -> Iterator[Issue]:
     Why: A folded block scalar (`>`) joins lines with blanks, and so do templates that lose line ends. The kernel hands
     the rest of the line to the interpreter as one argument: no command of the script runs.
     Fix: Write the script as a literal block scalar (`|`).
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: launcher, namespace: team-a}
-        data:
-          launch.sh: >
-            #!/bin/bash
-            set -e
-            exec torchrun train.py
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: launcher, namespace: team-a}
-        data:
-          launch.sh: |
-            #!/bin/bash
-            set -e
-            exec torchrun train.py
     """
     for document in fleet.of(("", "ConfigMap")):
         for key, value in mapping(document.manifest, "data").items():
@@ -96,18 +66,6 @@ def script_crlf(fleet: Fleet) -> Iterator[Issue]:
     Why: The kernel looks for an interpreter called `/bin/bash\\r`, and a shell passes the carriage return on as part of
     the last argument of each line.
     Fix: Save the file with LF line ends before it is rendered.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: launcher, namespace: team-a}
-        data:
-          launch.sh: "#!/bin/bash\\r\\nexec torchrun train.py\\r\\n"
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: launcher, namespace: team-a}
-        data:
-          launch.sh: "#!/bin/bash\\nexec torchrun train.py\\n"
     """
     for document in fleet.of(("", "ConfigMap")):
         for key, value in mapping(document.manifest, "data").items():
@@ -142,18 +100,6 @@ def escaped_newlines(fleet: Fleet) -> Iterator[Issue]:
     Why: In a plain or single-quoted YAML string `\\n` is a backslash and an n. The whole script is one line: after `#!`
     no interpreter is found, and a shell reads `set -e\\ntorchrun` as one strange command.
     Fix: Write the script as a literal block scalar (`|`), or the string in double quotes.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: launcher, namespace: team-a}
-        data:
-          launch.sh: '#!/bin/bash\\nset -e\\nexec torchrun train.py\\n'
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: launcher, namespace: team-a}
-        data:
-          launch.sh: "#!/bin/bash\\nset -e\\nexec torchrun train.py\\n"
     """
     fix = "write it as a literal block scalar (|), or in double quotes"
     for document in fleet.of(("", "ConfigMap")):
@@ -173,28 +119,6 @@ def volume_without_source(fleet: Fleet) -> Iterator[Issue]:
     a memory-backed /dev/shm then is a folder on disk, a claim's data is gone with the pod.
     Fix: Write the source; for shared memory `emptyDir: {medium: Memory, sizeLimit: …}`, for scratch space
     `emptyDir: {}`.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - {name: node, image: trainer, volumeMounts: [{name: dshm, mountPath: /dev/shm}]}
-              volumes: [{name: dshm}]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - {name: node, image: trainer, volumeMounts: [{name: dshm, mountPath: /dev/shm}]}
-              volumes: [{name: dshm, emptyDir: {medium: Memory, sizeLimit: 32Gi}}]
     """
     for _, pod_set in pod_sets(fleet):
         shared = {

@@ -24,16 +24,6 @@ def not_base64(fleet: Fleet) -> Iterator[Issue]:
     Why: The API server decodes `data` and refuses the Secret: "illegal base64 data at input byte 4". Plain text belongs
     into `stringData`.
     Fix: Write the value in `stringData`, or encode it.
-    Bad:
-        apiVersion: v1
-        kind: Secret
-        metadata: {name: registry, namespace: team-a}
-        data: {user: team-a-robot}
-    Good:
-        apiVersion: v1
-        kind: Secret
-        metadata: {name: registry, namespace: team-a}
-        data: {user: dGVhbS1hLXJvYm90}
     """
     for document in fleet.of(("", "Secret")):
         for key, value in mapping(document.manifest, "data").items() if document.judged else ():

@@ -29,16 +29,6 @@ def token_left(fleet: Fleet) -> Iterator[Issue]:
     replaced when the chart is written. One that was cut, joined into a JSON text or written by another tool stays as it
     is, and the cluster takes it literally.
     Fix: Hand the value on whole, as `Lazy`, or write it out.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a}
-        data: {claim: "${Token[TOKEN.12]}"}
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a}
-        data: {claim: checkpoints}
     """
     for document in fleet.documents:
         extent = document.extent
@@ -70,34 +60,6 @@ def script_not_executable(fleet: Fleet) -> Iterator[Issue]:
     Why: Files of ConfigMap and Secret volumes have the mode 0644 unless `defaultMode` (or the item's `mode`) says
     otherwise. Without the x bit the container does not start: "permission denied".
     Fix: Write `defaultMode: 0755` (493 in JSON), or start it as `bash <file>`.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [/launch/run.sh]
-                volumeMounts: [{name: launch, mountPath: /launch}]
-              volumes: [{name: launch, configMap: {name: launcher}}]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [/launch/run.sh]
-                volumeMounts: [{name: launch, mountPath: /launch}]
-              volumes: [{name: launch, configMap: {name: launcher, defaultMode: 0755}}]
     """
     for _, pod_set in pod_sets(fleet):
         for path, container in (*pod_set.containers, *pod_set.init_containers):

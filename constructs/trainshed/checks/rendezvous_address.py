@@ -34,40 +34,6 @@ def address_local(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Each pod meets only itself: every node waits for the others until the timeout, or trains alone.
     Fix: Write the host name of the pod of rank 0.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 4
-          parallelism: 4
-          template:
-            spec:
-              subdomain: sft
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --nnodes=4, --rdzv-backend=c10d, --rdzv-endpoint=localhost:29500, train.py]
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 4
-                parallelism: 4
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=4, --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, train.py]
     """
     named = {id(run) for run, _, address in meeting(fleet) if not is_local(host_text(address))}
     for run, member, address in meeting(fleet):
@@ -96,40 +62,6 @@ def address_missing(fleet: Fleet) -> Iterator[Issue]:
     c10d uses localhost: each node waits for itself. torchrun does not read MASTER_ADDR, and c10d not `--master-addr`
     (torch 2.13, `torch/distributed/run.py`).
     Fix: Add the address of the pod of rank 0.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 4
-                parallelism: 4
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - {name: node, image: trainer, command: [torchrun, --nnodes=4, --rdzv-backend=c10d, train.py]}
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 4
-                parallelism: 4
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=4, --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, train.py]
     """
     for run in fleet.runs:
         for member in run.torch:
@@ -159,42 +91,6 @@ def address_unresolved(fleet: Fleet) -> Iterator[Issue]:
     `<jobset>-<replicatedJob>-<job index>-<pod index>.<subdomain>`, a Volcano Job's as `<job>-<task>-<index>.<job>`. The
     bare host name is not in the search path. The others wait for a name that never resolves, 10 minutes by default.
     Fix: Write the full name of the pod of rank 0.
-    Bad:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 2
-          plugins: {svc: []}
-          tasks:
-          - name: worker
-            replicas: 2
-            template:
-              spec:
-                restartPolicy: Never
-                containers:
-                - name: node
-                  image: trainer
-                  env: [{name: MASTER_ADDR, value: sft-worker-0}]
-                  command: [python, train.py]
-    Good:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 2
-          plugins: {svc: []}
-          tasks:
-          - name: worker
-            replicas: 2
-            template:
-              spec:
-                restartPolicy: Never
-                containers:
-                - name: node
-                  image: trainer
-                  env: [{name: MASTER_ADDR, value: sft-worker-0.sft}]
-                  command: [python, train.py]
     """
     for run, member, address in meeting(fleet):
         host = host_text(address)
@@ -219,42 +115,6 @@ def dns_off(fleet: Fleet) -> Iterator[Issue]:
     Why: JobSet makes the headless Service only with `network.enableDNSHostnames`, Volcano only with the plugin svc (or
     one that brings it: pytorch, mpi, tensorflow, ray). Without it no name of a pod resolves.
     Fix: Remove `enableDNSHostnames: false`; add `svc: []` to `spec.plugins`.
-    Bad:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 2
-          plugins: {env: []}
-          tasks:
-          - name: worker
-            replicas: 2
-            template:
-              spec:
-                restartPolicy: Never
-                containers:
-                - name: node
-                  image: trainer
-                  env: [{name: MASTER_ADDR, value: sft-worker-0.sft}]
-                  command: [python, train.py]
-    Good:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 2
-          plugins: {svc: []}
-          tasks:
-          - name: worker
-            replicas: 2
-            template:
-              spec:
-                restartPolicy: Never
-                containers:
-                - name: node
-                  image: trainer
-                  env: [{name: MASTER_ADDR, value: sft-worker-0.sft}]
-                  command: [python, train.py]
     """
     for run, _, address in meeting(fleet):
         workload = run.workload

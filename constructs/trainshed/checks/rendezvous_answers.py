@@ -38,47 +38,6 @@ def waits_for_readiness(fleet: Fleet) -> Iterator[Issue]:
     Why: A pod that is ready only after all have met, and that the others cannot find before it is ready, never gets
     ready. JobSet publishes addresses at once by default; a Service of your own and Volcano's plugin svc do not.
     Fix: Set `publishNotReadyAddresses: true` (Volcano: `--publish-not-ready-addresses=true` for the plugin svc).
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          network: {publishNotReadyAddresses: false}
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      readinessProbe: {exec: {command: [test, -f, /tmp/joined]}}
-                      env: [{name: MASTER_ADDR, value: sft-node-0-0.sft}]
-                      command: [python, train.py]
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      readinessProbe: {exec: {command: [test, -f, /tmp/joined]}}
-                      env: [{name: MASTER_ADDR, value: sft-node-0-0.sft}]
-                      command: [python, train.py]
     """
     for run, _, address in meeting(fleet):
         workload = run.workload
@@ -130,46 +89,6 @@ def port_not_served(fleet: Fleet) -> Iterator[Issue]:
 
     Why: A cluster IP forwards only the ports that the Service lists. Headless Services need none.
     Fix: Add the port to the Service, or meet at the pod's own name below a headless Service.
-    Bad:
-        apiVersion: v1
-        kind: Service
-        metadata: {name: sft-master, namespace: team-a}
-        spec: {selector: {role: master}, ports: [{port: 23456}]}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=sft-master:29500, train.py]
-    Good:
-        apiVersion: v1
-        kind: Service
-        metadata: {name: sft-master, namespace: team-a}
-        spec: {selector: {role: master}, ports: [{port: 29500}]}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=sft-master:29500, train.py]
     """
     for run, member, address in meeting(fleet):
         labels, port = labels_of(host_text(address), run.workload.namespace), number(address.port)
@@ -191,62 +110,6 @@ def ports_differ(fleet: Fleet) -> Iterator[Issue]:
 
     Why: All ranks of a world meet at one host and port. Those that go elsewhere wait there for the others.
     Fix: Write one port in all parts.
-    Bad:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 2
-          plugins: {svc: []}
-          tasks:
-          - name: master
-            replicas: 1
-            template:
-              spec:
-                restartPolicy: Never
-                containers:
-                - name: node
-                  image: trainer
-                  env: [{name: MASTER_ADDR, value: sft-master-0.sft}, {name: MASTER_PORT, value: "29500"}]
-                  command: [python, train.py]
-          - name: worker
-            replicas: 1
-            template:
-              spec:
-                restartPolicy: Never
-                containers:
-                - name: node
-                  image: trainer
-                  env: [{name: MASTER_ADDR, value: sft-master-0.sft}, {name: MASTER_PORT, value: "23456"}]
-                  command: [python, train.py]
-    Good:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 2
-          plugins: {svc: []}
-          tasks:
-          - name: master
-            replicas: 1
-            template:
-              spec:
-                restartPolicy: Never
-                containers:
-                - name: node
-                  image: trainer
-                  env: [{name: MASTER_ADDR, value: sft-master-0.sft}, {name: MASTER_PORT, value: "29500"}]
-                  command: [python, train.py]
-          - name: worker
-            replicas: 1
-            template:
-              spec:
-                restartPolicy: Never
-                containers:
-                - name: node
-                  image: trainer
-                  env: [{name: MASTER_ADDR, value: sft-master-0.sft}, {name: MASTER_PORT, value: "29500"}]
-                  command: [python, train.py]
     """
     first: dict[int, tuple[Member, Address]] = {}
     for run, member, address in meeting(fleet):

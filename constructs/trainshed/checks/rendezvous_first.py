@@ -30,44 +30,6 @@ def address_own(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The pod's IP, its host name or its node differs in each pod, so that every pod waits for the others at itself.
     Fix: Write the host name of the pod of rank 0; the pod's own address belongs into PET_LOCAL_ADDR.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      env: [{name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, "--rdzv-endpoint=$(POD_IP):29500", a.py]
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      env: [{name: PET_LOCAL_ADDR, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, a.py]
     """
     for run, member, address in meeting(fleet):
         if member.launch.conditional or run.workload.unit_count(member.pod_set) < 2 or len(address.host) != 1:
@@ -92,42 +54,6 @@ def address_any(fleet: Fleet) -> Iterator[Issue]:
     Why: A Service leads to any of the pods that it selects, a headless one to all of them in changing order; only rank
     0 listens. With c10d each pod even takes itself for the host of the meeting.
     Fix: Write the host name of the pod of rank 0, or let the Service select the completion index 0.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, "--rdzv-endpoint=sft:29500", train.py]
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, "--rdzv-endpoint=sft-node-0-0.sft", train.py]
     """
     for run, member, address in meeting(fleet):
         labels = labels_of(host_text(address), run.workload.namespace)
@@ -163,44 +89,6 @@ def address_not_first(fleet: Fleet) -> Iterator[Issue]:
     Why: In the static rendezvous the node of rank 0 opens the store, and the rank is the completion index: at another
     pod's address nobody listens.
     Fix: Write the address of the pod with index 0.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --node-rank=$(JOB_COMPLETION_INDEX)]
-                      args: [--master-addr=sft-node-0-1.sft, train.py]
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --node-rank=$(JOB_COMPLETION_INDEX)]
-                      args: [--master-addr=sft-node-0-0.sft, train.py]
     """
     for run, member, address in meeting(fleet):
         names = pod_names(run.workload, member.pod_set)

@@ -25,35 +25,6 @@ def rank_without_index(fleet: Fleet) -> Iterator[Issue]:
     Why: Only Indexed Jobs have the variable JOB_COMPLETION_INDEX, the annotation and the label. Without them the rank
     is empty, or stays `$(JOB_COMPLETION_INDEX)`, and torchrun refuses it as no number.
     Fix: Write `completionMode: Indexed`, with completions as many as parallelism.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completions: 2
-          parallelism: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --nnodes=2, --node-rank=$(JOB_COMPLETION_INDEX), --master-addr=master, train.py]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --nnodes=2, --node-rank=$(JOB_COMPLETION_INDEX), --master-addr=master, train.py]
     """
     for run in fleet.runs:
         seen: set[tuple[int, tuple[str | int, ...]]] = set()

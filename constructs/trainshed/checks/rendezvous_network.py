@@ -29,45 +29,6 @@ def host_network_dns(fleet: Fleet) -> Iterator[Issue]:
     Why: With `hostNetwork: true` the default dnsPolicy, ClusterFirst, uses the node's name servers: names of pods and
     Services do not resolve.
     Fix: Write `dnsPolicy: ClusterFirstWithHostNet`.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    hostNetwork: true
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, train.py]
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    hostNetwork: true
-                    dnsPolicy: ClusterFirstWithHostNet
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, train.py]
     """
     for _, member, address in talking(fleet):
         spec = member.pod_set.spec
@@ -90,50 +51,6 @@ def host_network_port(fleet: Fleet) -> Iterator[Issue]:
     Why: With `hostNetwork: true` the rendezvous port is the node's. Two pods on one node, of this run or of another,
     fight for it, and one fails with "address already in use". Pods that fill their node are alone.
     Fix: Derive the port from the run, or give the port as containerPort, so that the scheduler keeps such pods apart.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    hostNetwork: true
-                    dnsPolicy: ClusterFirstWithHostNet
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      resources: {limits: {nvidia.com/gpu: "2"}}
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --nproc-per-node=2]
-                      args: [--rdzv-endpoint=sft-node-0-0.sft:29500, train.py]
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    hostNetwork: true
-                    dnsPolicy: ClusterFirstWithHostNet
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      resources: {limits: {nvidia.com/gpu: "8"}}
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --nproc-per-node=8]
-                      args: [--rdzv-endpoint=sft-node-0-0.sft:29500, train.py]
     """
     for _, member, address in talking(fleet):
         spec = member.pod_set.spec
@@ -169,51 +86,6 @@ def mesh_sidecar(fleet: Fleet) -> Iterator[Issue]:
     Why: The proxy takes over the pods' TCP traffic: NCCL and Gloo break on its mutual TLS, and a proxy that does not
     end keeps a Job from completing.
     Fix: Label the pod template `sidecar.istio.io/inject: "false"` (Linkerd: annotation `linkerd.io/inject: disabled`).
-    Bad:
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-a, labels: {istio-injection: enabled}}
-        ---
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, train.py]
-    Good:
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-a, labels: {istio-injection: enabled}}
-        ---
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  metadata: {labels: {sidecar.istio.io/inject: "false"}}
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, train.py]
     """
     for run, member, _ in talking(fleet):
         pod_set = member.pod_set

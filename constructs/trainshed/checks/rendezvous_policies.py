@@ -60,52 +60,6 @@ def network_policy(fleet: Fleet) -> Iterator[Issue]:
     ports between its own pods: the rendezvous port and the ports that NCCL and Gloo choose. Policies that are not in
     the input may allow more.
     Fix: Allow all traffic between the pods of the namespace (or of the run), and egress to port 53.
-    Bad:
-        apiVersion: networking.k8s.io/v1
-        kind: NetworkPolicy
-        metadata: {name: default-deny, namespace: team-a}
-        spec: {podSelector: {}, policyTypes: [Ingress]}
-        ---
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, train.py]
-    Good:
-        apiVersion: networking.k8s.io/v1
-        kind: NetworkPolicy
-        metadata: {name: same-namespace, namespace: team-a}
-        spec: {podSelector: {}, policyTypes: [Ingress], ingress: [{from: [{podSelector: {}}]}]}
-        ---
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, train.py]
     """
     policies: dict[str | None, list[Document]] = {}
     for policy in fleet.of(("networking.k8s.io", "NetworkPolicy")):

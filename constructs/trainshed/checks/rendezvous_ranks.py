@@ -34,44 +34,6 @@ def id_differs(fleet: Fleet) -> Iterator[Issue]:
     Why: Nodes meet when they have the same `--rdzv-id`. A random number, the time or the pod's own name gives each pod
     an id of its own, and every node waits for the others until the timeout.
     Fix: Write an id that is the same in all pods, such as the run's name.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      env: [{name: PET_RDZV_ID, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, train.py]
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      env: [{name: PET_RDZV_ID, value: sft}]
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, train.py]
     """
     for run in fleet.runs:
         for member in _several(run):
@@ -94,41 +56,6 @@ def rank_missing(fleet: Fleet) -> Iterator[Issue]:
     Why: Without `--node-rank` (or PET_NODE_RANK) every node takes rank 0 for itself: they open the same port or wait
     for ranks that never come. Only dynamic backends such as c10d assign ranks.
     Fix: Take the rank from the completion index, or use `--rdzv-backend=c10d`.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - {name: node, image: trainer, command: [torchrun, --nnodes=2, --master-addr=sft-node-0-0.sft]}
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --node-rank=$(JOB_COMPLETION_INDEX)]
-                      args: [--master-addr=sft-node-0-0.sft, a.py]
     """
     for run in fleet.runs:
         for member in _several(run):
@@ -158,43 +85,6 @@ def rank_repeated(fleet: Fleet) -> Iterator[Issue]:
     index begins at 0 in each Job of a JobSet, a task index at 0 in each task of a Volcano Job. Two nodes with one rank
     fight for a port, and the world never gets complete.
     Fix: Derive the rank from what counts all pods of the run.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --node-rank=0, --master-addr=sft-node-0-0.sft, a.py]
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --node-rank=0]
-                      args: [--rdzv-endpoint=sft-node-0-0.sft, a.py]
     """
     for run in fleet.runs:
         if not (run.named and run.spread):

@@ -30,52 +30,6 @@ def service_selects_none(fleet: Fleet) -> Iterator[Issue]:
     Why: A name resolves to the pods that the Service selects. Where there are none nobody answers, and all nodes wait
     until the timeout.
     Fix: Correct the selector, or write the name of the pod of rank 0.
-    Bad:
-        apiVersion: v1
-        kind: Service
-        metadata: {name: ring, namespace: team-a}
-        spec: {clusterIP: None, selector: {jobset.sigs.k8s.io/jobset-name: stf}}
-        ---
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=ring:29500, train.py]
-    Good:
-        apiVersion: v1
-        kind: Service
-        metadata: {name: ring, namespace: team-a}
-        spec: {clusterIP: None, selector: {jobset.sigs.k8s.io/jobset-name: sft}}
-        ---
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=ring:29500, train.py]
     """
     hosts: dict[int, tuple[Document, Meeting]] = {}
     for meets in meeting(fleet):

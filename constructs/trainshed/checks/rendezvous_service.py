@@ -48,42 +48,6 @@ def subdomain_missing(fleet: Fleet) -> Iterator[Issue]:
 
     Why: A Job gives its pods host names, but they resolve only below a headless Service that `subdomain` names.
     Fix: Write the headless Service's name in the pod template's `subdomain`.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --nnodes=2, --node-rank=$(JOB_COMPLETION_INDEX), --master-addr=sft-0.sft, train.py]
-    Good:
-        apiVersion: v1
-        kind: Service
-        metadata: {name: sft, namespace: team-a}
-        spec: {clusterIP: None, publishNotReadyAddresses: true, selector: {batch.kubernetes.io/job-name: sft}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec:
-              subdomain: sft
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --nnodes=2, --node-rank=$(JOB_COMPLETION_INDEX), --master-addr=sft-0.sft, train.py]
     """
     for run, member, address in meeting(fleet):
         labels = labels_of(host_text(address), run.workload.namespace)
@@ -103,36 +67,6 @@ def service_missing(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Pods have DNS names only below a headless Service of that very name that selects them, in the same namespace.
     Fix: Write the Service's name in `subdomain`, or add the Service.
-    Bad:
-        apiVersion: v1
-        kind: Service
-        metadata: {name: sft, namespace: team-a}
-        spec: {clusterIP: None, publishNotReadyAddresses: true, selector: {batch.kubernetes.io/job-name: sft}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec: {subdomain: sft-net, restartPolicy: Never, containers: [{name: node, image: trainer}]}
-    Good:
-        apiVersion: v1
-        kind: Service
-        metadata: {name: sft, namespace: team-a}
-        spec: {clusterIP: None, publishNotReadyAddresses: true, selector: {batch.kubernetes.io/job-name: sft}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec: {subdomain: sft, restartPolicy: Never, containers: [{name: node, image: trainer}]}
     """
     services = services_of(fleet)
     for run, pod_set, below, uses in _below(fleet):
@@ -171,36 +105,6 @@ def service_not_headless(fleet: Fleet) -> Iterator[Issue]:
 
     Why: A Service with a cluster IP has one name for all its pods; names of single pods need `clusterIP: None`.
     Fix: Write `clusterIP: None`. The field is immutable: the Service has to be made anew.
-    Bad:
-        apiVersion: v1
-        kind: Service
-        metadata: {name: sft, namespace: team-a}
-        spec: {selector: {batch.kubernetes.io/job-name: sft}, ports: [{port: 29500}]}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec: {subdomain: sft, restartPolicy: Never, containers: [{name: node, image: trainer}]}
-    Good:
-        apiVersion: v1
-        kind: Service
-        metadata: {name: sft, namespace: team-a}
-        spec: {clusterIP: None, selector: {batch.kubernetes.io/job-name: sft}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec: {subdomain: sft, restartPolicy: Never, containers: [{name: node, image: trainer}]}
     """
     for run, _, below, uses in _below(fleet):
         service = service_of(fleet, run.workload.namespace, below.name)
@@ -224,36 +128,6 @@ def selector_mismatch(fleet: Fleet) -> Iterator[Issue]:
     Why: A Service gives names only to pods that its selector matches. The labels are those of the template and those
     that the controller adds: `batch.kubernetes.io/job-name` (and, older, `job-name`) with the Job's name.
     Fix: Correct the selector.
-    Bad:
-        apiVersion: v1
-        kind: Service
-        metadata: {name: sft, namespace: team-a}
-        spec: {clusterIP: None, selector: {batch.kubernetes.io/job-name: s-f-t}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec: {subdomain: sft, restartPolicy: Never, containers: [{name: node, image: trainer}]}
-    Good:
-        apiVersion: v1
-        kind: Service
-        metadata: {name: sft, namespace: team-a}
-        spec: {clusterIP: None, selector: {job-name: sft}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec: {subdomain: sft, restartPolicy: Never, containers: [{name: node, image: trainer}]}
     """
     for run, pod_set, below, _ in _below(fleet):
         service = service_of(fleet, run.workload.namespace, below.name)

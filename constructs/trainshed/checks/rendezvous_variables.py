@@ -60,24 +60,6 @@ def variable_order(fleet: Fleet) -> Iterator[Issue]:
     stays as it is. Trainer, Volcano and the Job controller append theirs at the end: they may be used in command and
     args, not in env.
     Fix: Define the other variable first, or use it in args.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          containers:
-          - name: node
-            image: trainer
-            env: [{name: MASTER_ADDR, value: sft-0.$(NET)}, {name: NET, value: sft}]
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          containers:
-          - name: node
-            image: trainer
-            env: [{name: NET, value: sft}, {name: MASTER_ADDR, value: sft-0.$(NET)}]
     """
     for run in fleet.runs:
         for box in run.boxes if run.named else ():
@@ -98,34 +80,6 @@ def variable_literal(fleet: Fleet) -> Iterator[Issue]:
     Why: Kubernetes leaves `$(NAME)` in a value as it stands when nothing defines the name before it, and it runs no
     command: an address or a rank is then that very text.
     Fix: Correct the name, define the variable, or let a shell in command work the value out.
-    Bad:
-        apiVersion: leaderworkerset.x-k8s.io/v1
-        kind: LeaderWorkerSet
-        metadata: {name: serve, namespace: team-a}
-        spec:
-          leaderWorkerTemplate:
-            size: 2
-            workerTemplate:
-              spec:
-                containers:
-                - name: node
-                  image: trainer
-                  command: [torchrun, serve.py]
-                  env: [{name: PET_NNODES, value: $(LWS_SIZE)}]
-    Good:
-        apiVersion: leaderworkerset.x-k8s.io/v1
-        kind: LeaderWorkerSet
-        metadata: {name: serve, namespace: team-a}
-        spec:
-          leaderWorkerTemplate:
-            size: 2
-            workerTemplate:
-              spec:
-                containers:
-                - name: node
-                  image: trainer
-                  command: [torchrun, serve.py]
-                  env: [{name: PET_NNODES, value: $(LWS_GROUP_SIZE)}]
     """
     for run in fleet.runs:
         for box in run.boxes if run.named and _known(run.workload) else ():
@@ -154,32 +108,6 @@ def variable_unknown(fleet: Fleet) -> Iterator[Issue]:
     Why: Kubernetes leaves `$(NAME)` in command and args as it stands when the container has no such variable: torchrun
     gets the text and stops, or waits for a host of that name.
     Fix: Correct the name, or define the variable.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                env: [{name: PET_NPROC_PER_NODE, value: "8"}]
-                command: [torchrun, --nproc-per-node=$(PET_PET_NPROC_PER_NODE), train.py]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                env: [{name: PET_NPROC_PER_NODE, value: "8"}]
-                command: [torchrun, --nproc-per-node=$(PET_NPROC_PER_NODE), train.py]
     """
     for run in fleet.runs:
         for box in run.boxes if run.named else ():
@@ -218,20 +146,6 @@ def variable_misspelt(fleet: Fleet) -> Iterator[Issue]:
     Why: torchrun takes its options from variables of these names; one that is misspelt is ignored, and the option has
     its default: one node, one process, localhost.
     Fix: Correct the name.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          containers:
-          - {name: node, image: trainer, command: [torchrun, a.py], env: [{name: PET_NPROC_PER_NODES, value: "8"}]}
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          containers:
-          - {name: node, image: trainer, command: [torchrun, a.py], env: [{name: PET_NPROC_PER_NODE, value: "8"}]}
     """
     for _, pod_set in pod_sets(fleet):
         for path, container in pod_set.containers:

@@ -27,36 +27,6 @@ def outside_limit_range(fleet: Fleet) -> Iterator[Issue]:
     ("resources didn't satisfy LimitRange constraints").
 
     Fix: Ask for an amount within min and max, or change the LimitRange.
-
-    Bad:
-        apiVersion: v1
-        kind: LimitRange
-        metadata: {name: caps, namespace: team-a}
-        spec: {limits: [{type: Container, max: {cpu: "16"}}]}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: main, image: t, resources: {requests: {cpu: "32"}, limits: {cpu: "32"}}}]
-
-    Good:
-        apiVersion: v1
-        kind: LimitRange
-        metadata: {name: caps, namespace: team-a}
-        spec: {limits: [{type: Container, max: {cpu: "16"}}]}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: main, image: t, resources: {requests: {cpu: "16"}, limits: {cpu: "16"}}}]
     """
     ranges: dict[str, list[tuple[Document, int, Node]]] = {}
     for document in fleet.of(("", "LimitRange")):

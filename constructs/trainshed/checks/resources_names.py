@@ -24,16 +24,6 @@ def unknown_gpu(fleet: Fleet) -> Iterator[Issue]:
     Why: A resource that no node has keeps the pod Pending for ever ("Insufficient nvidia/gpu"). The plugins of NVIDIA
     and AMD offer `nvidia.com/gpu` and `amd.com/gpu`, in lower case and without a plural.
     Fix: Write the plugin's name.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec: {containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpus: "8"}}}]}
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec: {containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "8"}}}]}
     """
     for _, pod_set in pod_sets(fleet):
         for path, container in containers(pod_set):
@@ -54,16 +44,6 @@ def quota_not_counted(fleet: Fleet) -> Iterator[Issue]:
     Why: Extended resources are counted by `requests.<name>` alone, since they cannot be overcommitted. Under their bare
     name, or `limits.`, the entry is accepted and limits nothing.
     Fix: Write `requests.nvidia.com/gpu`.
-    Bad:
-        apiVersion: v1
-        kind: ResourceQuota
-        metadata: {name: gpus, namespace: team-a}
-        spec: {hard: {limits.nvidia.com/gpu: "8"}}
-    Good:
-        apiVersion: v1
-        kind: ResourceQuota
-        metadata: {name: gpus, namespace: team-a}
-        spec: {hard: {requests.nvidia.com/gpu: "8"}}
     """
     for quota in fleet.of(("", "ResourceQuota")):
         for name in mapping(quota.manifest, "spec", "hard"):

@@ -26,34 +26,6 @@ def exceeds_every_node(fleet: Fleet) -> Iterator[Issue]:
     Why: A pod runs on one node. When each Node that its nodeSelector allows has less of some resource, it stays Pending
     for ever. (Workloads in a Kueue queue are judged by the rules on flavors.)
     Fix: Request less for each pod and run more pods, or correct the nodeSelector.
-    Bad:
-        apiVersion: v1
-        kind: Node
-        metadata: {name: n1}
-        status: {allocatable: {cpu: "96", memory: 1Ti, nvidia.com/gpu: "8"}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "16"}}}]
-    Good:
-        apiVersion: v1
-        kind: Node
-        metadata: {name: n1}
-        status: {allocatable: {cpu: "96", memory: 1Ti, nvidia.com/gpu: "8"}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "8"}}}]
     """
     if not fleet.capacity.machines:
         return
@@ -100,36 +72,6 @@ def gpus_left_over(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Pods with 3, 5, 6 or 7 of a node's 8 GPUs leave GPUs that no second pod of the run fits into.
     Fix: Take a number that divides the node's.
-    Bad:
-        apiVersion: v1
-        kind: Node
-        metadata: {name: n1}
-        status: {allocatable: {cpu: "96", nvidia.com/gpu: "8"}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          parallelism: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "5"}}}]
-    Good:
-        apiVersion: v1
-        kind: Node
-        metadata: {name: n1}
-        status: {allocatable: {cpu: "96", nvidia.com/gpu: "8"}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          parallelism: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "4"}}}]
     """
     sizes = {int(machine.allocatable[_GPU].value) for machine in fleet.capacity.machines if _GPU in machine.allocatable}
     sizes |= {int(pool.per_node[_GPU].value) for pool in fleet.capacity.pools.values() if _GPU in pool.per_node}

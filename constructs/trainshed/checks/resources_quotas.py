@@ -29,36 +29,6 @@ def over_namespace_quota(fleet: Fleet) -> Iterator[Issue]:
     and holds its quota. Where a quota counts `limits.memory`, every container needs that limit.
 
     Fix: Ask for less, raise the quota, or write the request or limit.
-
-    Bad:
-        apiVersion: v1
-        kind: ResourceQuota
-        metadata: {name: caps, namespace: team-a}
-        spec: {hard: {requests.nvidia.com/gpu: "4"}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: main, image: t, resources: {limits: {nvidia.com/gpu: 8}}}]
-
-    Good:
-        apiVersion: v1
-        kind: ResourceQuota
-        metadata: {name: caps, namespace: team-a}
-        spec: {hard: {requests.nvidia.com/gpu: "8"}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: run, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: main, image: t, resources: {limits: {nvidia.com/gpu: 8}}}]
     """
     quotas: dict[str, list[Document]] = {}
     for document in fleet.of(("", "ResourceQuota")):

@@ -61,34 +61,6 @@ def shm_missing(fleet: Fleet) -> Iterator[Issue]:
     Why: Without a volume at /dev/shm the container runtime's 64 MiB are all there is: data loaders end with "Bus
     error", NCCL with "no space left on device" (nccl#525).
     Fix: Mount an emptyDir with `medium: Memory` and a sizeLimit at /dev/shm; it counts towards the memory limit.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --standalone, --nproc-per-node=8, train.py]
-                resources: {limits: {nvidia.com/gpu: "8"}}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --standalone, --nproc-per-node=8, train.py]
-                resources: {limits: {nvidia.com/gpu: "8"}}
-                volumeMounts: [{name: dshm, mountPath: /dev/shm}]
-              volumes: [{name: dshm, emptyDir: {medium: Memory, sizeLimit: 32Gi}}]
     """
     started, idle = _processes(fleet)
     for workload, pod_set in pod_sets(fleet):
@@ -131,20 +103,6 @@ def shm_not_memory(fleet: Fleet) -> Iterator[Issue]:
     Why: An emptyDir without `medium: Memory` lies on disk: what should be shared memory goes through the page cache to
     the disk, is slow, and fills ephemeral storage.
     Fix: Write `medium: Memory` and a sizeLimit.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          containers: [{name: node, image: trainer, volumeMounts: [{name: dshm, mountPath: /dev/shm}]}]
-          volumes: [{name: dshm, emptyDir: {sizeLimit: 32Gi}}]
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          containers: [{name: node, image: trainer, volumeMounts: [{name: dshm, mountPath: /dev/shm}]}]
-          volumes: [{name: dshm, emptyDir: {medium: Memory, sizeLimit: 32Gi}}]
     """
     for pod_set, path, volume, container in _mounted(fleet):
         if isinstance(volume.get("emptyDir"), dict) and text(volume, "emptyDir", "medium") == "":
@@ -170,28 +128,6 @@ def shm_size(fleet: Fleet) -> Iterator[Issue]:
     Why: Pages of a memory volume count towards the container's memory limit: a sizeLimit that takes all of it lets
     the container be killed before the volume is full. A sizeLimit of 64Mi is what a container has without the volume.
     Fix: Leave room between sizeLimit and the memory limit.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          containers:
-          - name: node
-            image: trainer
-            resources: {limits: {memory: 32Gi}}
-            volumeMounts: [{name: dshm, mountPath: /dev/shm}]
-          volumes: [{name: dshm, emptyDir: {medium: Memory, sizeLimit: 64Gi}}]
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          containers:
-          - name: node
-            image: trainer
-            resources: {limits: {memory: 256Gi}}
-            volumeMounts: [{name: dshm, mountPath: /dev/shm}]
-          volumes: [{name: dshm, emptyDir: {medium: Memory, sizeLimit: 64Gi}}]
     """
     for pod_set, path, volume, container in _mounted(fleet):
         size = quantity(mapping(volume, "emptyDir").get("sizeLimit"))

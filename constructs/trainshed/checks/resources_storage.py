@@ -61,42 +61,6 @@ def claim_on_several_nodes(fleet: Fleet) -> Iterator[Issue]:
     Why: ReadWriteOnce means one node (ReadWriteOncePod: one pod). The first pod's node gets the volume; pods on others
     stay in ContainerCreating with "Multi-Attach error".
     Fix: Use a claim with ReadWriteMany, or one claim for each pod.
-    Bad:
-        apiVersion: v1
-        kind: PersistentVolumeClaim
-        metadata: {name: ckpt, namespace: team-a}
-        spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Ti}}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "8"}}}]
-              volumes: [{name: ckpt, persistentVolumeClaim: {claimName: ckpt}}]
-    Good:
-        apiVersion: v1
-        kind: PersistentVolumeClaim
-        metadata: {name: ckpt, namespace: team-a}
-        spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Ti}}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "8"}}}]
-              volumes: [{name: ckpt, persistentVolumeClaim: {claimName: ckpt}}]
     """
     for workload in fleet.workloads:
         mounted: dict[str, int] = {}
@@ -148,25 +112,6 @@ def no_temporary_folder(fleet: Fleet) -> Iterator[Issue]:
     Why: Python, torch and its compiler write below /tmp (or TMPDIR). With readOnlyRootFilesystem and nothing mounted
     there they stop with "No usable temporary directory found".
     Fix: Mount an emptyDir at /tmp.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          containers:
-          - {name: node, image: trainer, command: [python, train.py], securityContext: {readOnlyRootFilesystem: true}}
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          containers:
-          - name: node
-            image: trainer
-            command: [python, train.py]
-            securityContext: {readOnlyRootFilesystem: true}
-            volumeMounts: [{name: tmp, mountPath: /tmp}]
-          volumes: [{name: tmp, emptyDir: {}}]
     """
     starts = {
         (id(member.pod_set.document), member.pod_set.path + member.path)
@@ -213,20 +158,6 @@ def volume_beyond_limit(fleet: Fleet) -> Iterator[Issue]:
     Why: What lies in an emptyDir counts towards the pod's ephemeral-storage limit: the kubelet evicts the pod before
     the volume is full.
     Fix: Raise the limit of ephemeral-storage, or lower sizeLimit.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          containers: [{name: node, image: trainer, resources: {limits: {ephemeral-storage: 10Gi}}}]
-          volumes: [{name: cache, emptyDir: {sizeLimit: 200Gi}}]
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          containers: [{name: node, image: trainer, resources: {limits: {ephemeral-storage: 250Gi}}}]
-          volumes: [{name: cache, emptyDir: {sizeLimit: 200Gi}}]
     """
     for _, pod_set in pod_sets(fleet):
         limits = [
@@ -255,20 +186,6 @@ def huge_pages(fleet: Fleet) -> Iterator[Issue]:
     Why: An emptyDir with a medium of huge pages is refused by the kubelet unless a container requests pages of that
     size.
     Fix: Request hugepages-2Mi or hugepages-1Gi, with an equal limit.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          containers: [{name: node, image: trainer, resources: {limits: {memory: 1Gi}}}]
-          volumes: [{name: pages, emptyDir: {medium: HugePages-2Mi}}]
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          containers: [{name: node, image: trainer, resources: {limits: {memory: 1Gi, hugepages-2Mi: 1Gi}}}]
-          volumes: [{name: pages, emptyDir: {medium: HugePages-2Mi}}]
     """
     for _, pod_set in pod_sets(fleet):
         for index, volume in mappings(pod_set.spec, "volumes"):

@@ -81,18 +81,6 @@ def bytes_unit(fleet: Fleet) -> Iterator[Issue]:
     Why: `m` is thousandths in every quantity: `512m` of memory is half a byte. A number without a suffix is bytes. The
     API server takes both; the sandbox does not start, or the pod is evicted.
     Fix: Write Mi or Gi.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: merge, namespace: team-a}
-        spec:
-          containers: [{name: merge, image: trainer, resources: {limits: {memory: 512m}}}]
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: merge, namespace: team-a}
-        spec:
-          containers: [{name: merge, image: trainer, resources: {limits: {memory: 512Mi}}}]
     """
     for _, pod_set in pod_sets(fleet):
         for path, container in containers(pod_set):
@@ -129,18 +117,6 @@ def cpu_unit(fleet: Fleet) -> Iterator[Issue]:
     Why: CPU counts cores: `96Gi` are 103 billion of them, `64000` were to be thousandths. No node has that much, and
     the pod stays Pending for ever.
     Fix: Write cores (`96`) or thousandths (`500m`).
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: merge, namespace: team-a}
-        spec:
-          containers: [{name: merge, image: trainer, resources: {limits: {cpu: 96Gi}}}]
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: merge, namespace: team-a}
-        spec:
-          containers: [{name: merge, image: trainer, resources: {limits: {cpu: "96"}}}]
     """
     for _, pod_set in pod_sets(fleet):
         for path, container in containers(pod_set):
@@ -157,18 +133,6 @@ def memory_beyond(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Above one pebibyte a unit is wrong; the pod stays Pending for ever.
     Fix: Correct the unit.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: merge, namespace: team-a}
-        spec:
-          containers: [{name: merge, image: trainer, resources: {requests: {memory: 512000Ti}}}]
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: merge, namespace: team-a}
-        spec:
-          containers: [{name: merge, image: trainer, resources: {requests: {memory: 512Gi}}}]
     """
     for _, pod_set in pod_sets(fleet):
         for path, container in containers(pod_set):
@@ -187,55 +151,6 @@ def extended_limit(fleet: Fleet) -> Iterator[Issue]:
     Why: Trainer 2.3 merges `resourcesPerNode` into the runtime's resources key by key. The API server takes an extended
     resource only with a limit that equals the request: the Job is made, and its pods are refused.
     Fix: Write requests and limits of the resource in one place.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: ddp, namespace: team-a}
-        spec:
-          mlPolicy: {numNodes: 1, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template:
-                      spec:
-                        restartPolicy: Never
-                        containers:
-                        - name: node
-                          image: trainer
-                          resources: {requests: {nvidia.com/gpu: "8"}, limits: {nvidia.com/gpu: "8"}}
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          runtimeRef: {kind: TrainingRuntime, name: ddp}
-          trainer: {numProcPerNode: 4, resourcesPerNode: {limits: {nvidia.com/gpu: "4"}}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: ddp, namespace: team-a}
-        spec:
-          mlPolicy: {numNodes: 1, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template:
-                      spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          runtimeRef: {kind: TrainingRuntime, name: ddp}
-          trainer: {numProcPerNode: 4, resourcesPerNode: {limits: {nvidia.com/gpu: "4"}}}
     """
     for workload in fleet.workloads:
         for pod_set in workload.pod_sets if workload.kind == "TrainJob" else ():

@@ -1,7 +1,8 @@
 """A rule is a function from a fleet to issues, registered with a code, a severity and a page.
 
-The page is the function's docstring: a summary line, then sections `Why:`, `Fix:`, `Bad:` (YAML that the rule reports)
-and `Good:` (YAML that it does not). Tests run the examples; `trainshed explain` and `docs/rules.md` print the page.
+The page is the function's docstring: a summary line, then sections `Why:` and `Fix:`. Its examples are files:
+`examples/CODE/bad.yaml`, which the rule reports, and `good.yaml`, which it does not. Tests run them;
+`trainshed explain` and `docs/rules.md` print the page.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from trainshed.checks.example_files import examples
 from trainshed.fleet.document import Document
 from trainshed.fleet.finding import Finding, Severity
 from trainshed.fleet.paths import Path
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
 
 RuleFunction = Callable[["Fleet"], Iterator["Issue"]]
-_SECTION: Final = re.compile(r"^(Why|Fix|Bad|Good|Baseline):[ ]?(.*)$")
+_SECTION: Final = re.compile(r"^(Why|Fix):[ ]?(.*)$")
 _CODE: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 
 
@@ -59,7 +61,7 @@ class Rule:
 
     @cached_property
     def page(self) -> dict[str, str]:
-        """Sections of the docstring: `Summary`, `Why`, `Fix`, `Bad`, `Good`, `Baseline`; absent ones are missing."""
+        """Sections: `Summary`, `Why`, `Fix`, and of files `Bad`, `Good`, `Baseline`; absent ones are missing."""
         sections: dict[str, list[str]] = {"Summary": []}
         current = "Summary"
         for line in inspect.cleandoc(self.function.__doc__ or "").splitlines():
@@ -68,7 +70,8 @@ class Rule:
                 sections[current] = [match[2]]
             else:
                 sections[current].append(line)
-        return {name: textwrap.dedent("\n".join(lines)).strip() for name, lines in sections.items()}
+        told = {name: textwrap.dedent("\n".join(lines)).strip() for name, lines in sections.items()}
+        return told | examples(self.code)
 
 
 RULES: Final[dict[str, Rule]] = {}

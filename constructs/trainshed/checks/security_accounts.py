@@ -37,27 +37,6 @@ def default_token(fleet: Fleet) -> Iterator[Issue]:
     granted to `default` is granted to every run. Reported where the mount is written down, where the input grants
     `default` something, and where the pod is otherwise as strict as Pod Security's `restricted`.
     Fix: Set `automountServiceAccountToken: false`, or give the run a service account of its own.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              automountServiceAccountToken: true
-              restartPolicy: Never
-              containers: [{name: node, image: trainer}]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              automountServiceAccountToken: true
-              serviceAccountName: ckpt-writer
-              restartPolicy: Never
-              containers: [{name: node, image: trainer}]
     """
     granted: dict[str | None, Document] | None = None
     for workload, pod_set in pod_sets(fleet):
@@ -108,18 +87,6 @@ def rights_for_everybody(fleet: Fleet) -> Iterator[Issue]:
     Why: `default` is the account of every pod that names none, `system:serviceaccounts` is every pod, and
     `system:authenticated` is everybody. Code from a dataset or a model in any run then has these rights.
     Fix: Bind the role to a service account that only the pods name that need it.
-    Bad:
-        apiVersion: rbac.authorization.k8s.io/v1
-        kind: RoleBinding
-        metadata: {name: runs, namespace: team-a}
-        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
-        subjects: [{kind: ServiceAccount, name: default, namespace: team-a}]
-    Good:
-        apiVersion: rbac.authorization.k8s.io/v1
-        kind: RoleBinding
-        metadata: {name: runs, namespace: team-a}
-        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
-        subjects: [{kind: ServiceAccount, name: launcher, namespace: team-a}]
     """
     for binding in fleet.of(*_BINDINGS):
         role = text(binding.manifest, "roleRef", "name")
@@ -149,32 +116,6 @@ def run_with_all_rights(fleet: Fleet) -> Iterator[Issue]:
     Why: Whatever code the run executes, a dataset's and a model's included, is then administrator of the cluster or of
     the namespace. Training needs no right at all in the API server.
     Fix: Bind a Role with the verbs and resources that the run needs, or none.
-    Bad:
-        apiVersion: rbac.authorization.k8s.io/v1
-        kind: ClusterRoleBinding
-        metadata: {name: launcher}
-        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
-        subjects: [{kind: ServiceAccount, name: launcher, namespace: team-a}]
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec: {serviceAccountName: launcher, restartPolicy: Never, containers: [{name: node, image: trainer}]}
-    Good:
-        apiVersion: rbac.authorization.k8s.io/v1
-        kind: RoleBinding
-        metadata: {name: launcher, namespace: team-a}
-        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
-        subjects: [{kind: ServiceAccount, name: launcher, namespace: team-a}]
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec: {serviceAccountName: launcher, restartPolicy: Never, containers: [{name: node, image: trainer}]}
     """
     bound: dict[tuple[str | None, str], Document] = {}
     for binding in fleet.of(*_BINDINGS):

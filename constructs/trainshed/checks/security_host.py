@@ -51,25 +51,6 @@ def host_namespaces(fleet: Fleet) -> Iterator[Issue]:
     other tenants' included. Shared memory between a run's own processes needs neither: that is what a memory-backed
     emptyDir at /dev/shm is for.
     Fix: Remove the field; mount an emptyDir with `medium: Memory` at /dev/shm.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              hostIPC: true
-              restartPolicy: Never
-              containers: [{name: node, image: trainer}]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer}]
     """
     for workload, pod_set in pod_sets(fleet):
         if workload.kind == "DaemonSet":
@@ -93,29 +74,6 @@ def host_path(fleet: Fleet) -> Iterator[Issue]:
     that the container requests them from.
     Fix: For RDMA drop the volume and request the plugin's resource; for data and caches use a PersistentVolumeClaim or
     an emptyDir.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                resources: {limits: {rdma/hca: "1"}}
-                volumeMounts: [{name: ib, mountPath: /dev/infiniband}]
-              volumes: [{name: ib, hostPath: {path: /dev/infiniband}}]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, resources: {limits: {rdma/hca: "1"}}}]
     """
     for workload, pod_set in pod_sets(fleet):
         if workload.kind == "DaemonSet":
@@ -178,24 +136,6 @@ def host_port(fleet: Fleet) -> Iterator[Issue]:
     Why: One pod per node can have the port, so a second run, or a second pod of this one, stays Pending; and the port
     is open to whoever reaches the node. Pods reach each other without it.
     Fix: Remove `hostPort`.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, ports: [{containerPort: 29500, hostPort: 29500}]}]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, ports: [{containerPort: 29500}]}]
     """
     for workload, pod_set in pod_sets(fleet):
         if workload.kind == "DaemonSet" or pod_set.spec.get("hostNetwork") is True:

@@ -29,30 +29,6 @@ def pod_security(fleet: Fleet) -> Iterator[Issue]:
     controller tells.
     Fix: Bring the pod template to the level, or lower the namespace's level on purpose: RDMA's IPC_LOCK, for one, needs
     `privileged`.
-    Bad:
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-a, labels: {pod-security.kubernetes.io/enforce: baseline}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - {name: node, image: trainer, securityContext: {capabilities: {add: [IPC_LOCK]}}}
-    Good:
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-a, labels: {pod-security.kubernetes.io/enforce: baseline}}
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
     """
     levels = {
         item.name: strings(item.manifest, "metadata", "labels").get(_ENFORCE, "privileged")
@@ -74,14 +50,6 @@ def unknown_level(fleet: Fleet) -> Iterator[Issue]:
 
     Why: An unknown level is enforced as `restricted`, and pods are refused that were to be allowed.
     Fix: Write `privileged`, `baseline` or `restricted`.
-    Bad:
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-a, labels: {pod-security.kubernetes.io/enforce: strict}}
-    Good:
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-a, labels: {pod-security.kubernetes.io/enforce: restricted}}
     """
     for namespace in fleet.of(("", "Namespace")):
         labels = strings(namespace.manifest, "metadata", "labels")
@@ -99,14 +67,6 @@ def level_key(fleet: Fleet) -> Iterator[Issue]:
     Why: Levels are labels of the Namespace: `pod-security.kubernetes.io/enforce`, `audit` or `warn`. An annotation or a
     misspelt mode is ignored without a word, and the namespace enforces nothing.
     Fix: Write the label `pod-security.kubernetes.io/enforce`.
-    Bad:
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-a, annotations: {pod-security.kubernetes.io/enforce: restricted}}
-    Good:
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-a, labels: {pod-security.kubernetes.io/enforce: restricted}}
     """
     for namespace in fleet.of(("", "Namespace")):
         for field in ("labels", "annotations"):

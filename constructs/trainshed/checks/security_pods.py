@@ -44,26 +44,6 @@ def privileged(fleet: Fleet) -> Iterator[Issue]:
     it for nothing: a device plugin hands out GPUs and RDMA devices, and registering memory needs IPC_LOCK alone. TPU
     chips are the exception: JobSet's and KubeRay's own samples open them so (kuberay#2466); there it is a note.
     Fix: Drop `privileged`; for RDMA add the capability IPC_LOCK and request the device plugin's resource.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - {name: node, image: trainer, securityContext: {privileged: true}}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - {name: node, image: trainer, securityContext: {capabilities: {add: [IPC_LOCK]}}}
     """
     for workload, pod_set in pod_sets(fleet):
         if workload.kind == "DaemonSet":  # drivers and agents of the nodes themselves
@@ -86,26 +66,6 @@ def run_as_root(fleet: Fleet) -> Iterator[Issue]:
     Why: Root in the container is root in every volume it mounts: files that other users cannot read or remove, and one
     flaw of the kernel away from root on the node. Training needs a user that may read the data and write checkpoints.
     Fix: Write another `runAsUser`, with `fsGroup` for the volumes; an init container may still prepare them as root.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              securityContext: {runAsUser: 0}
-              restartPolicy: Never
-              containers: [{name: node, image: trainer}]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              securityContext: {runAsUser: 10001, fsGroup: 10001}
-              restartPolicy: Never
-              containers: [{name: node, image: trainer}]
     """
     for workload, pod_set in pod_sets(fleet):
         if workload.kind == "DaemonSet":
@@ -127,26 +87,6 @@ def capabilities(fleet: Fleet) -> Iterator[Issue]:
     Why: SYS_ADMIN, SYS_MODULE, SYS_PTRACE and the like let a container leave its isolation. Training needs none of
     them; RDMA needs IPC_LOCK.
     Fix: Remove the capability.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - {name: node, image: trainer, securityContext: {capabilities: {add: [SYS_ADMIN]}}}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - {name: node, image: trainer, securityContext: {capabilities: {drop: [ALL], add: [IPC_LOCK]}}}
     """
     for workload, pod_set in pod_sets(fleet):
         if workload.kind == "DaemonSet":

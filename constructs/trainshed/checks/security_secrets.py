@@ -26,32 +26,6 @@ def secret_in_env(fleet: Fleet) -> Iterator[Issue]:
     Why: Everybody who can read the repository, the object or the pod reads it, and it stays in Git's history.
     Fix: Put it in a Secret (sealed, external or made by hand) and refer to it with `valueFrom.secretKeyRef`; then
     replace the leaked one.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                env: [{name: WANDB_API_KEY, value: 0123456789abcdef0123456789abcdef01234567}]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                env:
-                - {name: WANDB_API_KEY, valueFrom: {secretKeyRef: {name: wandb, key: api-key}}}
-                - {name: MAX_TOKENS, value: "1048576000"}
     """
     for _, pod_set in pod_sets(fleet):
         for path, container in containers(pod_set):
@@ -69,31 +43,6 @@ def secret_in_command(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Arguments are readable in the repository, in the object, and in the process list of the pod and its node.
     Fix: Take the secret from the environment, with `valueFrom.secretKeyRef`; then replace the leaked one.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [python, train.py, --wandb-api-key=0123456789abcdef0123456789abcdef01234567]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [python, train.py, --wandb-api-key=$(WANDB_API_KEY)]
-                env: [{name: WANDB_API_KEY, valueFrom: {secretKeyRef: {name: wandb, key: api-key}}}]
     """
     for _, pod_set in pod_sets(fleet):
         for path, container in containers(pod_set):
@@ -117,16 +66,6 @@ def secret_in_configmap(fleet: Fleet) -> Iterator[Issue]:
 
     Why: ConfigMaps are readable by everybody who may read the namespace, and this one is in Git.
     Fix: Move it to a Secret that does not stand in Git as plain text, and replace it.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a}
-        data: {HF_TOKEN: hf_abcdefghijklmnopqrstuvwxyzABCDEFGH}
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: settings, namespace: team-a}
-        data: {HF_HOME: /cache/hf}
     """
     for document in fleet.of(("", "ConfigMap")):
         for key, value in mapping(document.manifest, "data").items():
@@ -144,18 +83,6 @@ def secret_in_git(fleet: Fleet) -> Iterator[Issue]:
 
     Why: base64 is no encryption: whoever reads the repository reads the secret, and it stays in Git's history.
     Fix: Keep the object out of Git (an external or sealed secret, or one made by hand), and replace the leaked value.
-    Bad:
-        apiVersion: v1
-        kind: Secret
-        metadata: {name: wandb, namespace: team-a}
-        stringData: {api-key: 0123456789abcdef0123456789abcdef01234567}
-    Good:
-        apiVersion: external-secrets.io/v1
-        kind: ExternalSecret
-        metadata: {name: wandb, namespace: team-a}
-        spec:
-          secretStoreRef: {kind: ClusterSecretStore, name: vault}
-          data: [{secretKey: api-key, remoteRef: {key: research/wandb}}]
     """
     for document in fleet.of(("", "Secret")):
         if is_live(document) or items(document.manifest, "metadata", "ownerReferences"):

@@ -39,30 +39,6 @@ def exit_code_lost(fleet: Fleet) -> Iterator[Issue]:
     2.13). A rule on the workers' codes never matches; Kubeflow's restartPolicy ExitCode takes every failure, a
     preemption too, for permanent.
     Fix: Match the condition DisruptionTarget, or start the script by a launcher that keeps codes.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          podReplacementPolicy: Failed
-          podFailurePolicy:
-            rules: [{action: Ignore, onExitCodes: {operator: In, values: [75]}}]
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, command: [torchrun, --standalone, train.py]}]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          podReplacementPolicy: Failed
-          podFailurePolicy:
-            rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget, status: "True"}]}]
-          template:
-            spec:
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, command: [torchrun, --standalone, train.py]}]
     """
     for run in fleet.runs:
         known = _torch_containers(run)
@@ -117,28 +93,6 @@ def behind_shell(fleet: Fleet) -> Iterator[Issue]:
     Why: The kubelet signals the first process. A shell that runs a script with several commands does not pass SIGTERM
     on: torchrun goes on until the grace period is over, then all is killed and no checkpoint is written.
     Fix: Put `exec` before torchrun, or make it the container's command.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              terminationGracePeriodSeconds: 120
-              restartPolicy: Never
-              containers:
-              - {name: node, image: trainer, command: [bash, -c, "cd /app; torchrun --standalone train.py; echo done"]}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              terminationGracePeriodSeconds: 120
-              restartPolicy: Never
-              containers:
-              - {name: node, image: trainer, command: [bash, -c, "cd /app && exec torchrun --standalone train.py"]}
     """
     for run in fleet.runs:
         for member in run.torch:
@@ -161,26 +115,6 @@ def grace_too_short(fleet: Fleet) -> Iterator[Issue]:
     Why: On SIGTERM torchrun gives its workers 30 seconds (`--shutdown-timeout`, PET_SHUTDOWN_TIMEOUT). A pod's grace
     period counts from the same moment; when it is no longer, everything is killed while a checkpoint is written.
     Fix: Make terminationGracePeriodSeconds at least 15 seconds longer than torchrun's timeout.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              terminationGracePeriodSeconds: 30
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, command: [torchrun, --standalone, train.py]}]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              terminationGracePeriodSeconds: 120
-              restartPolicy: Never
-              containers: [{name: node, image: trainer, command: [torchrun, --standalone, train.py]}]
     """
     for run in fleet.runs:
         for member in run.torch:
@@ -207,38 +141,6 @@ def retries_by_index(fleet: Fleet) -> Iterator[Issue]:
 
     Why: With backoffLimitPerIndex one node may have failed for good while the others are retried and wait for it.
     Fix: Use backoffLimit; for restarts of the whole world a JobSet or a TrainJob.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          backoffLimitPerIndex: 1
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=master:29500, train.py]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          backoffLimit: 6
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --nnodes=2, --rdzv-backend=c10d, --rdzv-endpoint=master:29500, train.py]
     """
     for run in fleet.runs:
         for member in run.torch:

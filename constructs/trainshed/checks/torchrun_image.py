@@ -23,42 +23,6 @@ def image_moves(fleet: Fleet) -> Iterator[Issue]:
     Why: Each node pulls `latest` when a pod starts there. After a push, or on a node that has an older copy, the ranks
     of one run execute different code, and a restarted run is not the one that was begun.
     Fix: Write a version, or better the digest.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 4
-                parallelism: 4
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: registry.example.com/llm/trainer:latest
-                      command: [torchrun, --nnodes=4, --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, train.py]
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 4
-                parallelism: 4
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: registry.example.com/llm/trainer:1.4.2
-                      command: [torchrun, --nnodes=4, --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, train.py]
     """
     for run in fleet.runs:
         told: set[str] = set()

@@ -28,38 +28,6 @@ def standalone(fleet: Fleet) -> Iterator[Issue]:
     Why: `--standalone` overrides the rendezvous by one at localhost (torch 2.13, `torch/distributed/run.py`) and keeps
     the node count: each pod waits at itself for the other nodes. Without a count each pod trains a world of its own.
     Fix: Remove `--standalone`, and write the address of the pod of rank 0.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - {name: node, image: trainer, command: [torchrun, --standalone, --nnodes=2, train.py]}
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - {name: node, image: trainer, command: [torchrun, --standalone, --nproc-per-node=8, train.py]}
     """
     for run in fleet.runs:
         for member in run.torch if run.named else ():
@@ -95,42 +63,6 @@ def backend(fleet: Fleet) -> Iterator[Issue]:
     Why: torchrun knows static, c10d, etcd and etcd-v2; nccl and gloo are backends of the process group, which the
     script chooses. An elastic range needs a dynamic backend: static waits for the upper number of nodes.
     Fix: Write c10d with `--rdzv-endpoint`, or one number of nodes.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=2, --rdzv-backend=nccl, --rdzv-endpoint=sft-node-0-0.sft, a.py]
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 2
-                parallelism: 2
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, "--nnodes=1:2", --rdzv-backend=c10d, --rdzv-endpoint=sft-node-0-0.sft, a.py]
     """
     for run in fleet.runs:
         for member in run.torch:
@@ -160,38 +92,6 @@ def accelerate_processes(fleet: Fleet) -> Iterator[Issue]:
     Why: `--num_processes` counts the processes of all machines together, and accelerate divides it by
     `--num_machines`: 8 processes on 2 machines are 4 each, and the other GPUs idle.
     Fix: Write GPUs times machines.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [accelerate, launch, --num_machines=2, --num_processes=8, train.py]
-                resources: {limits: {nvidia.com/gpu: "8"}}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [accelerate, launch, --num_machines=2, --num_processes=16, train.py]
-                resources: {limits: {nvidia.com/gpu: "8"}}
     """
     for run in fleet.runs:
         for member in run.members:

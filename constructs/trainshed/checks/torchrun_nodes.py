@@ -44,36 +44,6 @@ def nodes(fleet: Fleet) -> Iterator[Issue]:
     fewer, the pods that come last are refused. An elastic range (`2:4`) may have as many pods as lie in it. Replicas of
     a replicatedJob that all go to one address make one world, not one each.
     Fix: Write one number in both places.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --nnodes=4, --rdzv-backend=c10d, --rdzv-endpoint=master:29500, train.py]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, "--nnodes=1:2", --rdzv-backend=c10d, --rdzv-endpoint=master:29500, train.py]
     """
     together = _together(fleet)
     for run in fleet.runs:
@@ -131,43 +101,6 @@ def nodes_missing(fleet: Fleet) -> Iterator[Issue]:
     Why: Without `--nnodes` (or PET_NNODES) torchrun has one node, whatever the address and the number of pods: each pod
     trains by itself, with a world of its own processes, and reports success.
     Fix: Add `--nnodes` and each node's rank.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 4
-                parallelism: 4
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nproc-per-node=8, --master-addr=sft-node-0-0.sft, train.py]
-    Good:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                completions: 4
-                parallelism: 4
-                template:
-                  spec:
-                    restartPolicy: Never
-                    containers:
-                    - name: node
-                      image: trainer
-                      command: [torchrun, --nnodes=4, --node-rank=$(JOB_COMPLETION_INDEX), --nproc-per-node=8]
-                      args: [--master-addr=sft-node-0-0.sft, train.py]
     """
     for run in fleet.runs:
         for member in run.torch if run.named and run.spread else ():
@@ -195,32 +128,6 @@ def processes(fleet: Fleet) -> Iterator[Issue]:
     ordinal" while the others wait for them; with fewer, GPUs idle and nobody notices. Without `--nproc-per-node` (or
     PET_NPROC_PER_NODE) there is one process.
     Fix: Write the number of GPUs, or `gpu`.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --standalone, --nproc-per-node=8, train.py]
-                resources: {limits: {nvidia.com/gpu: "4"}}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --standalone, --nproc-per-node=gpu, train.py]
-                resources: {limits: {nvidia.com/gpu: "4"}}
     """
     for run in fleet.runs:
         for member in run.torch:

@@ -24,38 +24,6 @@ def world_size(fleet: Fleet) -> Iterator[Issue]:
     Why: A program that no launcher starts takes WORLD_SIZE as it stands and waits for that many ranks: too many never
     come, too few leave ranks beyond the world.
     Fix: Write the number of processes: pods times processes in each.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [python, train.py]
-                env: [{name: MASTER_ADDR, value: master}, {name: WORLD_SIZE, value: "4"}]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          completionMode: Indexed
-          completions: 2
-          parallelism: 2
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [python, train.py]
-                env: [{name: MASTER_ADDR, value: master}, {name: WORLD_SIZE, value: "2"}]
     """
     for run in fleet.runs:
         if not (run.named and run.worlds):
@@ -88,31 +56,6 @@ def world_by_hand(fleet: Fleet) -> Iterator[Issue]:
 
     Why: torchrun sets them itself for the processes it starts; the pod's values are overwritten, and confuse readers.
     Fix: Remove the variables, or use them in torchrun's own options.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --standalone, --nproc-per-node=8, train.py]
-                env: [{name: WORLD_SIZE, value: "8"}]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [torchrun, --standalone, --nproc-per-node=8, train.py]
     """
     for run in fleet.runs:
         for member in run.torch:

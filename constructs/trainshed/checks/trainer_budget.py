@@ -40,34 +40,6 @@ def launcher_grace(fleet: Fleet) -> Iterator[Issue]:
     Why: The launcher ends its ranks 5 seconds before TRAINSHED_GRACE_PERIOD is over (30 where it is not set). Told too
     much, it waits on while the kubelet kills the pod in the middle of a save; told too little, it cuts a save short.
     Fix: Set TRAINSHED_GRACE_PERIOD to the pod's terminationGracePeriodSeconds.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              terminationGracePeriodSeconds: 60
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [python, -m, trainer, launch, --standalone, /opt/trainshed/ddp.py]
-                env: [{name: TRAINSHED_GRACE_PERIOD, value: "120"}]
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              terminationGracePeriodSeconds: 120
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [python, -m, trainer, launch, --standalone, /opt/trainshed/ddp.py]
-                env: [{name: TRAINSHED_GRACE_PERIOD, value: "120"}]
     """
     for member, written, grace in _members(fleet):
         variable = member.launch.variable("TRAINSHED_GRACE_PERIOD")
@@ -94,38 +66,6 @@ def launcher_budget(fleet: Fleet) -> Iterator[Issue]:
     Why: An explicit PET_SHUTDOWN_TIMEOUT must be at most TRAINSHED_GRACE_PERIOD less 5 seconds; otherwise the launcher
     leaves with 78 at once, since the kubelet would kill the ranks while they save.
     Fix: Leave the timeout out, or make the grace period longer.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              terminationGracePeriodSeconds: 120
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [python, -m, trainer, launch, --standalone, /opt/trainshed/ddp.py]
-                env:
-                - {name: TRAINSHED_GRACE_PERIOD, value: "120"}
-                - {name: PET_SHUTDOWN_TIMEOUT, value: "120"}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          template:
-            spec:
-              terminationGracePeriodSeconds: 120
-              restartPolicy: Never
-              containers:
-              - name: node
-                image: trainer
-                command: [python, -m, trainer, launch, --standalone, /opt/trainshed/ddp.py]
-                env:
-                - {name: TRAINSHED_GRACE_PERIOD, value: "120"}
-                - {name: PET_SHUTDOWN_TIMEOUT, value: "105"}
     """
     for member, _, _ in _members(fleet):
         told = member.launch.variable("TRAINSHED_GRACE_PERIOD")

@@ -28,26 +28,6 @@ def runtime_missing(fleet: Fleet) -> Iterator[Issue]:
     Why: Without `kind` a runtimeRef means a ClusterTrainingRuntime; a TrainingRuntime is looked up in the TrainJob's
     own namespace. Trainer's webhook refuses the TrainJob when the runtime does not exist.
     Fix: Correct the name, or write the kind.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: ddp, namespace: team-a}
-        spec: {template: {spec: {replicatedJobs: []}}}
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec: {runtimeRef: {name: ddp}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: ddp, namespace: team-a}
-        spec: {template: {spec: {replicatedJobs: []}}}
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec: {runtimeRef: {kind: TrainingRuntime, name: ddp}}
     """
     for workload, runtime in train_jobs(fleet):
         job = workload.document
@@ -116,20 +96,6 @@ def reserved_variable(fleet: Fleet) -> Iterator[Issue]:
     Why: Trainer's webhook refuses such TrainJobs. Which names are reserved depends on the runtime's policy: for torch
     PET_NNODES, PET_NPROC_PER_NODE, PET_NODE_RANK, PET_MASTER_ADDR and PET_MASTER_PORT.
     Fix: Use the field (numNodes, numProcPerNode), and remove the variable.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          runtimeRef: {name: torch-distributed}
-          trainer: {numNodes: 2, env: [{name: PET_NNODES, value: "2"}]}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          runtimeRef: {name: torch-distributed}
-          trainer: {numNodes: 2, env: [{name: PET_MAX_RESTARTS, value: "2"}]}
     """
     fields = {"PET_NNODES": "numNodes", "PET_NPROC_PER_NODE": "numProcPerNode", "DMLC_NUM_WORKER": "numNodes"}
     fields["OMPI_MCA_orte_set_default_slots"] = "numProcPerNode"
@@ -160,46 +126,6 @@ def without_trainer(fleet: Fleet) -> Iterator[Issue]:
     Why: Trainer injects torchrun's PET_ variables only into TrainJobs that have `spec.trainer`, if only with numNodes.
     Without it each pod runs one process in a world of its own, and all report success.
     Fix: Write `trainer: {numNodes: …}`.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: ddp}
-        spec:
-          mlPolicy: {numNodes: 2, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template:
-                      spec: {restartPolicy: Never, containers: [{name: node, image: i, command: [torchrun, a.py]}]}
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec: {runtimeRef: {name: ddp}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: ddp}
-        spec:
-          mlPolicy: {numNodes: 2, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template:
-                      spec: {restartPolicy: Never, containers: [{name: node, image: i, command: [torchrun, a.py]}]}
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec: {runtimeRef: {name: ddp}, trainer: {numNodes: 2}}
     """
     for workload, runtime in train_jobs(fleet):
         if runtime is None or policy_of(runtime) != "torch" or dig(workload.document.manifest, "spec", "trainer"):
@@ -235,16 +161,6 @@ def no_nodes(fleet: Fleet) -> Iterator[Issue]:
     Why: With numNodes 0 the JobSet completes at once and the TrainJob is Complete without having run (trainer#3805); a
     negative number is refused when the Job is made.
     Fix: Write 1 or more.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec: {runtimeRef: {name: torch-distributed}, trainer: {numNodes: 0}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec: {runtimeRef: {name: torch-distributed}, trainer: {numNodes: 1}}
     """
     places: list[tuple[Document, Path]] = []
     for workload, _ in train_jobs(fleet):
@@ -265,16 +181,6 @@ def name_too_long(fleet: Fleet) -> Iterator[Issue]:
     63 characters: up to 48 for the TrainJob with at most 10 nodes, 33 with a dataset-initializer. The API server takes
     longer names; the JobSet is refused, which only an event tells (trainer#2351).
     Fix: Shorten the name.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: llama-70b-continued-pretraining-with-long-context-2026, namespace: team-a}
-        spec: {runtimeRef: {name: torch-distributed}, trainer: {numNodes: 2}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: llama-70b-pretraining-2026, namespace: team-a}
-        spec: {runtimeRef: {name: torch-distributed}, trainer: {numNodes: 2}}
     """
     for workload, runtime in train_jobs(fleet):
         job = workload.document

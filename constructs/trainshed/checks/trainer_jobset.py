@@ -23,35 +23,6 @@ def runtime_ttl(fleet: Fleet) -> Iterator[Issue]:
     Why: Up to 2.3 Trainer makes the JobSet of a TrainJob anew when it is gone: a failed run starts again after each
     TTL, for ever (trainer#3779).
     Fix: Remove ttlSecondsAfterFinished; delete TrainJobs.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: ddp}
-        spec:
-          mlPolicy: {numNodes: 1, torch: {}}
-          template:
-            spec:
-              ttlSecondsAfterFinished: 3600
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: ddp}
-        spec:
-          mlPolicy: {numNodes: 1, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
     """
     for runtime in runtimes(fleet):
         at: Path = ("spec", "template", "spec", "ttlSecondsAfterFinished")
@@ -68,43 +39,6 @@ def replicas(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Trainer and Kueue count a job's pods without its replicas: quota and gangs are too small (trainer#2318).
     Fix: Leave replicas out; numNodes, or parallelism and completions, say how many pods there are.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: mpi}
-        spec:
-          mlPolicy: {numNodes: 2, mpi: {mpiImplementation: OpenMPI}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: launcher
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-              - name: node
-                replicas: 4
-                template:
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: mpi}
-        spec:
-          mlPolicy: {numNodes: 4, mpi: {mpiImplementation: OpenMPI}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: launcher
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-              - name: node
-                template:
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
     """
     for runtime in runtimes(fleet):
         for job in jobs(runtime):

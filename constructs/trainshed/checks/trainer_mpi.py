@@ -25,48 +25,6 @@ def mpi_slots(fleet: Fleet) -> Iterator[Issue]:
     Why: MPI's slots come from `mlPolicy.mpi.numProcPerNode` (or the TrainJob's numProcPerNode), not from the GPUs: the
     others idle.
     Fix: Write the number of GPUs.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: mpi}
-        spec:
-          mlPolicy: {numNodes: 2, mpi: {mpiImplementation: OpenMPI, numProcPerNode: 4, runLauncherAsNode: true}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: launcher
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-              - name: node
-                template:
-                  spec:
-                    template:
-                      spec:
-                        restartPolicy: Never
-                        containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "8"}}}]
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: mpi}
-        spec:
-          mlPolicy: {numNodes: 2, mpi: {mpiImplementation: OpenMPI, numProcPerNode: 8, runLauncherAsNode: true}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: launcher
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-              - name: node
-                template:
-                  spec:
-                    template:
-                      spec:
-                        restartPolicy: Never
-                        containers: [{name: node, image: trainer, resources: {limits: {nvidia.com/gpu: "8"}}}]
     """
     for runtime in runtimes(fleet):
         if policy_of(runtime) == "mpi":
@@ -100,42 +58,6 @@ def mpi_node(fleet: Fleet) -> Iterator[Issue]:
     Why: Trainer gives numNodes to the replicatedJob `node` and writes the hostfile from its pods; the job `launcher`
     gets the hostfile and the ssh key. Under another name they stay with what the runtime says.
     Fix: Call the workers' job `node`, and the one that runs mpirun `launcher`.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: mpi}
-        spec:
-          mlPolicy: {numNodes: 2, mpi: {mpiImplementation: OpenMPI}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: launcher
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-              - name: worker
-                template:
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: mpi}
-        spec:
-          mlPolicy: {numNodes: 2, mpi: {mpiImplementation: OpenMPI}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: launcher
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-              - name: node
-                template:
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
     """
     for runtime in runtimes(fleet):
         found = jobs(runtime)

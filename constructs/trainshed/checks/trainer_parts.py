@@ -27,49 +27,6 @@ def initializer(fleet: Fleet) -> Iterator[Issue]:
     Why: `spec.initializer.dataset` (model) goes to the job and container `dataset-initializer` (`model-initializer`) of
     the runtime, which must mount a volume called `initializer`. Trainer's webhook refuses the TrainJob otherwise.
     Fix: Use a runtime with that job, container and mount, or remove `spec.initializer`.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: ddp, namespace: team-a}
-        spec:
-          mlPolicy: {numNodes: 1, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          runtimeRef: {kind: TrainingRuntime, name: ddp}
-          initializer: {dataset: {storageUri: "hf://tatsu-lab/alpaca"}}
-          trainer: {numNodes: 1}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: ddp, namespace: team-a}
-        spec:
-          mlPolicy: {numNodes: 1, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          runtimeRef: {kind: TrainingRuntime, name: ddp}
-          trainer: {numNodes: 1}
     """
     for workload, runtime in train_jobs(fleet):
         for part in ("dataset", "model") if runtime is not None else ():
@@ -103,64 +60,6 @@ def patch_target(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Trainer's webhook refuses patches for jobs, containers and init containers that do not exist.
     Fix: Correct the name.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: ddp, namespace: team-a}
-        spec:
-          mlPolicy: {numNodes: 1, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          runtimeRef: {kind: TrainingRuntime, name: ddp}
-          trainer: {numNodes: 1}
-          runtimePatches:
-          - manager: example.com/team
-            trainingRuntimeSpec:
-              template:
-                spec:
-                  replicatedJobs:
-                  - name: nodes
-                    template: {spec: {template: {spec: {nodeSelector: {pool: a}}}}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: ddp, namespace: team-a}
-        spec:
-          mlPolicy: {numNodes: 1, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          runtimeRef: {kind: TrainingRuntime, name: ddp}
-          trainer: {numNodes: 1}
-          runtimePatches:
-          - manager: example.com/team
-            trainingRuntimeSpec:
-              template:
-                spec:
-                  replicatedJobs:
-                  - name: node
-                    template: {spec: {template: {spec: {nodeSelector: {pool: a}}}}}
     """
     for workload, runtime in train_jobs(fleet):
         if runtime is None:
@@ -200,46 +99,6 @@ def torchtune(fleet: Fleet) -> Iterator[Issue]:
     torchtune-llama3.2-1b, -3b, torchtune-llama3.3-70b or torchtune-qwen2.5-1.5b. Only 70b runs on several nodes, and
     paths are Trainer's to set.
     Fix: Use a runtime of such a name; leave out the arguments that Trainer sets.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: torchtune-llama3.2-1b}
-        spec:
-          mlPolicy: {numNodes: 1, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template:
-                      spec: {restartPolicy: Never, containers: [{name: node, image: i, command: [tune, run]}]}
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec: {runtimeRef: {name: torchtune-llama3.2-1b}, trainer: {numNodes: 4, command: [tune, run]}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: torchtune-llama3.2-1b}
-        spec:
-          mlPolicy: {numNodes: 1, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template:
-                      spec: {restartPolicy: Never, containers: [{name: node, image: i, command: [tune, run]}]}
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec: {runtimeRef: {name: torchtune-llama3.2-1b}, trainer: {numNodes: 1, command: [tune, run]}}
     """
     for workload, runtime in train_jobs(fleet):
         trainer = mapping(workload.document.manifest, "spec", "trainer")

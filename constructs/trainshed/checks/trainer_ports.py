@@ -23,40 +23,6 @@ def port(fleet: Fleet) -> Iterator[Issue]:
     Why: The torch policy adds the port 29500 without a name and merges it into the list by number or by name: a port of
     your own without a name becomes 29500, and a 29500 with a name loses it. Probes and Services that use it break.
     Fix: Leave 29500 out, and give every other port a name.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: ddp}
-        spec:
-          mlPolicy: {numNodes: 1, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template:
-                      spec:
-                        restartPolicy: Never
-                        containers: [{name: node, image: trainer, ports: [{containerPort: 9090}]}]
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: ddp}
-        spec:
-          mlPolicy: {numNodes: 1, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template:
-                      spec:
-                        restartPolicy: Never
-                        containers: [{name: node, image: trainer, ports: [{name: metrics, containerPort: 9090}]}]
     """
     for runtime in runtimes(fleet):
         for job in jobs(runtime) if policy_of(runtime) == "torch" else ():
@@ -82,28 +48,6 @@ def deprecated_runtime(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The label `trainer.kubeflow.org/support: deprecated` announces that the runtime goes away; Trainer warns too.
     Fix: Use the runtime that replaces it.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: ddp, labels: {trainer.kubeflow.org/support: deprecated}}
-        spec:
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec: {runtimeRef: {name: ddp}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec: {runtimeRef: {name: torch-distributed}}
     """
     using = users(fleet)
     for runtime in runtimes(fleet):

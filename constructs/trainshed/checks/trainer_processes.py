@@ -28,54 +28,6 @@ def derived_processes(fleet: Fleet) -> Iterator[Issue]:
     alone, if that is written, otherwise in the runtime; without one it takes the number of CPUs, or 1 (trainer#3974).
     The GPUs of the runtime, MIG slices, TPUs and the like do not count; memory and cores of a shared GPU do.
     Fix: Set `spec.trainer.numProcPerNode`, and give all resources in one place.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: ddp, namespace: team-a}
-        spec:
-          mlPolicy: {numNodes: 1, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template:
-                      spec:
-                        restartPolicy: Never
-                        containers: [{name: node, image: i, resources: {limits: {nvidia.com/gpu: "8"}}}]
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          runtimeRef: {kind: TrainingRuntime, name: ddp}
-          trainer: {numNodes: 2, resourcesPerNode: {limits: {memory: 512Gi}}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: ddp, namespace: team-a}
-        spec:
-          mlPolicy: {numNodes: 1, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template:
-                      spec:
-                        restartPolicy: Never
-                        containers: [{name: node, image: i, resources: {limits: {nvidia.com/gpu: "8"}}}]
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          runtimeRef: {kind: TrainingRuntime, name: ddp}
-          trainer: {numNodes: 2, numProcPerNode: 8, resourcesPerNode: {limits: {memory: 512Gi}}}
     """
     told = _told(fleet)
     for workload, runtime in train_jobs(fleet):
@@ -131,18 +83,6 @@ def no_accelerators(fleet: Fleet) -> Iterator[Issue]:
     Why: The runtimes that Trainer ships request nothing: without resourcesPerNode the pods get no GPU and run one
     process each (trainer#2363).
     Fix: Set `spec.trainer.resourcesPerNode`, unless the run is for CPUs.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec: {runtimeRef: {name: torch-distributed}, trainer: {numNodes: 2}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          runtimeRef: {name: torch-distributed}
-          trainer: {numNodes: 2, numProcPerNode: 8, resourcesPerNode: {limits: {nvidia.com/gpu: "8"}}}
     """
     for workload, runtime in train_jobs(fleet):
         reference = mapping(workload.document.manifest, "spec", "runtimeRef")

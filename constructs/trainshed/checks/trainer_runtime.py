@@ -25,33 +25,6 @@ def ancestor_label(fleet: Fleet) -> Iterator[Issue]:
     label `trainer.kubeflow.org/trainjob-ancestor-step: trainer`. Without it they are ignored, and nobody is told: one
     pod runs what the runtime says.
     Fix: Add the label to `replicatedJobs[].template.metadata.labels` (the Job's template, not the pod's).
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: ddp}
-        spec:
-          mlPolicy: {numNodes: 1, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: ddp}
-        spec:
-          mlPolicy: {numNodes: 1, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
     """
     using = users(fleet)
     for runtime in runtimes(fleet):
@@ -92,34 +65,6 @@ def address(fleet: Fleet) -> Iterator[Issue]:
     `node`, and the JobSet's network must keep its default subdomain and host names. Otherwise all nodes wait for a
     name that does not resolve, and fail after 10 minutes.
     Fix: Call the job `node`; remove `network.subdomain` and `enableDNSHostnames: false`.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: ddp}
-        spec:
-          mlPolicy: {numNodes: 2, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: workers
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: ClusterTrainingRuntime
-        metadata: {name: ddp}
-        spec:
-          mlPolicy: {numNodes: 2, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
     """
     for runtime in runtimes(fleet):
         if policy_of(runtime) not in _ADDRESSED:
@@ -147,47 +92,6 @@ def no_ml_policy(fleet: Fleet) -> Iterator[Issue]:
     Why: Without `mlPolicy` Trainer ignores numNodes, numProcPerNode and resourcesPerNode, and injects no variables; no
     error, one pod.
     Fix: Add mlPolicy to the runtime.
-    Bad:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: ddp, namespace: team-a}
-        spec:
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          runtimeRef: {kind: TrainingRuntime, name: ddp}
-          trainer: {numNodes: 2}
-    Good:
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainingRuntime
-        metadata: {name: ddp, namespace: team-a}
-        spec:
-          mlPolicy: {numNodes: 1, torch: {}}
-          template:
-            spec:
-              replicatedJobs:
-              - name: node
-                template:
-                  metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-                  spec:
-                    template: {spec: {restartPolicy: Never, containers: [{name: node, image: trainer}]}}
-        ---
-        apiVersion: trainer.kubeflow.org/v1alpha1
-        kind: TrainJob
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          runtimeRef: {kind: TrainingRuntime, name: ddp}
-          trainer: {numNodes: 2}
     """
     for workload, runtime in train_jobs(fleet):
         if runtime is None or policy_of(runtime):

@@ -89,44 +89,6 @@ def never_enqueued(fleet: Fleet) -> Iterator[Issue]:
     own capability, those of its ancestors, less what is guaranteed to others. A Job that never does has no pods at all.
     A gang larger than all nodes together may be let in, and then blocks the queue without ever starting.
     Fix: Make the gang smaller, or raise the capability of the queue and its ancestors.
-    Bad:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: train}
-        spec: {weight: 1, capability: {nvidia.com/gpu: 16}}
-        ---
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          queue: train
-          minAvailable: 4
-          tasks:
-          - name: node
-            replicas: 4
-            template:
-              spec:
-                restartPolicy: Never
-                containers: [{name: a, image: t, resources: {limits: {nvidia.com/gpu: 8}}}]
-    Good:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: train}
-        spec: {weight: 1, capability: {nvidia.com/gpu: 32}}
-        ---
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          queue: train
-          minAvailable: 4
-          tasks:
-          - name: node
-            replicas: 4
-            template:
-              spec:
-                restartPolicy: Never
-                containers: [{name: a, image: t, resources: {limits: {nvidia.com/gpu: 8}}}]
     """
     tree, total, follow = fleet.volcano, cluster_total(fleet), layered(fleet)
     if not tree and not total:
@@ -161,20 +123,6 @@ def guarantees_exceed_nodes(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Guarantees of all queues, or what the leaves deserve, can't all be honoured: somebody always gets less.
     Fix: Lower them until the sum is what the nodes have.
-    Bad:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata:
-          name: a
-          annotations: {trainshed.dev/capacity: '{"h100": {"nodes": 2, "perNode": {"nvidia.com/gpu": "8"}}}'}
-        spec: {weight: 1, deserved: {nvidia.com/gpu: 24}}
-    Good:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata:
-          name: a
-          annotations: {trainshed.dev/capacity: '{"h100": {"nodes": 2, "perNode": {"nvidia.com/gpu": "8"}}}'}
-        spec: {weight: 1, deserved: {nvidia.com/gpu: 16}}
     """
     tree, total = fleet.volcano, cluster_total(fleet)
     leaves = [node for node in tree.queues.values() if tree.is_leaf(node.name) and node.document]
@@ -210,16 +158,6 @@ def unknown_resource(fleet: Fleet) -> Iterator[Issue]:
     Why: Volcano reads cpu, memory, pods, ephemeral-storage, hugepages-* and names with a domain. Any other, such as
     `gpu`, is accepted and dropped: no cap, no share. A misspelt name with a domain caps what nobody asks for.
     Fix: Write the full resource name, such as `nvidia.com/gpu`.
-    Bad:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: train}
-        spec: {weight: 1, capability: {cpu: 64, gpu: 16}}
-    Good:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: train}
-        spec: {weight: 1, capability: {cpu: 64, nvidia.com/gpu: 16}}
     """
     asked = {name for demand in demands(fleet) for name in demand.needs} | set(cluster_total(fleet))
     known = sorted(asked | set(_NATIVE))
@@ -250,16 +188,6 @@ def zero_is_no_cap(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Volcano takes 0 cpu or 0 memory for "no cap": the queue may use everything.
     Fix: Leave the resource out if that is meant; to keep work out, close the queue or write a small amount.
-    Bad:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: idle}
-        spec: {weight: 1, capability: {cpu: 0, memory: 1Gi}}
-    Good:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: idle}
-        spec: {weight: 1, capability: {cpu: 1, memory: 1Gi}}
     """
     for node in fleet.volcano.queues.values():
         for resource in ("cpu", "memory"):

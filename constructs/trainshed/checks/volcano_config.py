@@ -39,28 +39,6 @@ def config_invalid(fleet: Fleet) -> Iterator[Issue]:
     Why: With a file that it can't use, the scheduler keeps the previous configuration (at its start the built-in one),
     and only its log tells. A plugin or switch whose name is wrong is simply off.
     Fix: Write actions, plugins and switches by their exact names; use one of `proportion` and `capacity`.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: volcano-scheduler-configmap, namespace: volcano-system}
-        data:
-          volcano-scheduler.conf: |
-            actions: "enqueue, allocate, reclam"
-            tiers:
-            - plugins:
-              - name: priority
-              - name: capacity
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: volcano-scheduler-configmap, namespace: volcano-system}
-        data:
-          volcano-scheduler.conf: |
-            actions: "enqueue, allocate, reclaim"
-            tiers:
-            - plugins:
-              - name: priority
-              - name: capacity
     """
     for config in fleet.volcano_configs:
         told = [(config.error, "write valid YAML")] if config.error else [*_actions(config), *_plugins(config)]
@@ -127,39 +105,6 @@ def victims_unfiltered(fleet: Fleet) -> Iterator[Issue]:
     (volcano #5896). A strict gang offers none, and in the same tier as capacity nothing borrowed ever comes back
     (#4535), so set `enableReclaimable: false` for gang there.
     Fix: Put capacity into the tier of conformance, as its last plugin.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: volcano-scheduler-configmap, namespace: volcano-system}
-        data:
-          volcano-scheduler.conf: |
-            actions: "enqueue, allocate, backfill, reclaim"
-            tiers:
-            - plugins:
-              - name: conformance
-            - plugins:
-              - name: capacity
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: train}
-        spec: {weight: 1, deserved: {cpu: 8}}
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: volcano-scheduler-configmap, namespace: volcano-system}
-        data:
-          volcano-scheduler.conf: |
-            actions: "enqueue, allocate, backfill, reclaim"
-            tiers:
-            - plugins:
-              - name: conformance
-              - name: capacity
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: train}
-        spec: {weight: 1, deserved: {cpu: 8}}
     """
     relied_on = any(node.deserved for node in fleet.volcano.queues.values())
     for config in fleet.volcano_configs:
@@ -183,36 +128,6 @@ def queue_field_ignored(fleet: Fleet) -> Iterator[Issue]:
     Why: `deserved` counts with the plugin capacity only, `parent` only with its `enableHierarchy`, and what is lent
     comes back only with the action reclaim. Helm's default has none of these, and says nothing.
     Fix: Configure capacity with enableHierarchy and the action reclaim, or drop the field.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: volcano-scheduler-configmap, namespace: volcano-system}
-        data:
-          volcano-scheduler.conf: |
-            actions: "enqueue, allocate, backfill"
-            tiers:
-            - plugins:
-              - name: proportion
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: train}
-        spec: {weight: 1, deserved: {cpu: 8}}
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: volcano-scheduler-configmap, namespace: volcano-system}
-        data:
-          volcano-scheduler.conf: |
-            actions: "enqueue, allocate, backfill, reclaim"
-            tiers:
-            - plugins:
-              - name: capacity
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: train}
-        spec: {weight: 1, deserved: {cpu: 8}}
     """
     configs = [config for config in fleet.volcano_configs if not config.error and config.plugins]
     if len(configs) != 1:

@@ -22,22 +22,6 @@ def flow_targets(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Helm leaves the webhook for JobFlows off, so nothing refuses it; the flow just never starts.
     Fix: Name a flow of the same object, and break the circle.
-    Bad:
-        apiVersion: flow.volcano.sh/v1alpha1
-        kind: JobFlow
-        metadata: {name: pipeline, namespace: team-a}
-        spec:
-          flows:
-          - {name: prepare}
-          - {name: train, dependsOn: {targets: [prepair]}}
-    Good:
-        apiVersion: flow.volcano.sh/v1alpha1
-        kind: JobFlow
-        metadata: {name: pipeline, namespace: team-a}
-        spec:
-          flows:
-          - {name: prepare}
-          - {name: train, dependsOn: {targets: [prepare]}}
     """
     for flow in fleet.of(("flow.volcano.sh", "JobFlow")):
         listed_flows = mappings(flow.manifest, "spec", "flows")
@@ -64,32 +48,6 @@ def job_template_missing(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The flow's Job can't be made, and the JobFlow stops there.
     Fix: Name a JobTemplate of the namespace, or add it.
-    Bad:
-        apiVersion: flow.volcano.sh/v1alpha1
-        kind: JobTemplate
-        metadata: {name: prepare, namespace: team-a}
-        spec:
-          minAvailable: 1
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-        ---
-        apiVersion: flow.volcano.sh/v1alpha1
-        kind: JobFlow
-        metadata: {name: pipeline, namespace: team-a}
-        spec: {flows: [{name: prepair}]}
-    Good:
-        apiVersion: flow.volcano.sh/v1alpha1
-        kind: JobTemplate
-        metadata: {name: prepare, namespace: team-a}
-        spec:
-          minAvailable: 1
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-        ---
-        apiVersion: flow.volcano.sh/v1alpha1
-        kind: JobFlow
-        metadata: {name: pipeline, namespace: team-a}
-        spec: {flows: [{name: prepare}]}
     """
     known = fleet.names("flow.volcano.sh", "JobTemplate")
     if not known:
@@ -110,28 +68,6 @@ def cron_name(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The controller appends 11 characters for each Job, and names of Jobs may have 63. The webhook refuses it.
     Fix: Shorten the name.
-    Bad:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: CronJob
-        metadata: {name: evaluate-the-newest-checkpoint-of-the-large-model-nightly, namespace: team-a}
-        spec:
-          schedule: "0 3 * * *"
-          jobTemplate:
-            spec:
-              minAvailable: 1
-              tasks:
-              - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: CronJob
-        metadata: {name: evaluate-nightly, namespace: team-a}
-        spec:
-          schedule: "0 3 * * *"
-          jobTemplate:
-            spec:
-              minAvailable: 1
-              tasks:
-              - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
     """
     for document in fleet.of(("batch.volcano.sh", "CronJob")):
         if len(document.name) > _CRON_NAME and not document.generated:

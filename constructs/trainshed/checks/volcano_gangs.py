@@ -25,26 +25,6 @@ def group_min_member(fleet: Fleet) -> Iterator[Issue]:
     Why: Volcano makes a PodGroup with that minMember for the pods of the Job (of each Job of a JobSet); with fewer pods
     it is never reached, and they stay Pending. What is no number counts as 1: no gang.
     Fix: Write the number of pods that start together.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a, annotations: {scheduling.volcano.sh/group-min-member: "4"}}
-        spec:
-          parallelism: 2
-          completions: 2
-          template:
-            metadata: {annotations: {scheduling.volcano.sh/queue-name: research}}
-            spec: {schedulerName: volcano, restartPolicy: Never, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a, annotations: {scheduling.volcano.sh/group-min-member: "2"}}
-        spec:
-          parallelism: 2
-          completions: 2
-          template:
-            metadata: {annotations: {scheduling.volcano.sh/queue-name: research}}
-            spec: {schedulerName: volcano, restartPolicy: Never, containers: [{name: a, image: t}]}
     """
     for workload in fleet.workloads:
         if workload.form not in ("Job", "JobSet") and workload.kind not in ("Deployment", "StatefulSet"):
@@ -82,26 +62,6 @@ def deserved_not_recovered(fleet: Fleet) -> Iterator[Issue]:
     Why: What others have borrowed comes back by the action reclaim, which takes pods only from queues with
     `reclaimable: true`. Where all others have it false, the queue waits until they end by themselves.
     Fix: Leave reclaimable true on the queues that borrow.
-    Bad:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: prod}
-        spec: {weight: 1, reclaimable: false, deserved: {nvidia.com/gpu: 8}}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: batch}
-        spec: {weight: 1, reclaimable: false}
-    Good:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: prod}
-        spec: {weight: 1, reclaimable: false, deserved: {nvidia.com/gpu: 8}}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: batch}
-        spec: {weight: 1, reclaimable: true}
     """
     leaves = [node for node in fleet.volcano.queues.values() if not node.children and node.document is not None]
     kept = [node for node in leaves if node.document and dig(node.document.manifest, "spec", "reclaimable") is False]

@@ -30,29 +30,6 @@ def scheduler_name(fleet: Fleet) -> Iterator[Issue]:
     Why: Pods without a schedulerName get the Job's. One that names another is not counted by the gang, and with the
     Job's own schedulerName wrong nobody schedules the gang as one.
     Fix: Leave schedulerName out of the templates, and write `volcano` in the Job.
-    Bad:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          schedulerName: volcano
-          minAvailable: 1
-          tasks:
-          - name: node
-            replicas: 1
-            template:
-              spec: {restartPolicy: Never, schedulerName: default-scheduler, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          schedulerName: volcano
-          minAvailable: 1
-          tasks:
-          - name: node
-            replicas: 1
-            template: {spec: {restartPolicy: Never, schedulerName: volcano, containers: [{name: a, image: t}]}}
     """
     for job in fleet.volcano_jobs:
         if job.scheduler in _OTHERS or misspelt(job.scheduler, VOLCANO):
@@ -74,32 +51,6 @@ def gang_waits_for_itself(fleet: Fleet) -> Iterator[Issue]:
     Why: `dependsOn` keeps a task's pods from being made until the others run, and the gang does not run before its
     minimum is there: it waits in Inqueue for ever.
     Fix: Lower minAvailable to the pods of the tasks without dependsOn, and give dependent tasks `minAvailable: 0`.
-    Bad:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: mpi, namespace: team-a}
-        spec:
-          minAvailable: 3
-          tasks:
-          - name: master
-            replicas: 1
-            dependsOn: {name: [worker]}
-            policies: [{event: TaskCompleted, action: CompleteJob}]
-            template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}
-          - {name: worker, replicas: 2, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: mpi, namespace: team-a}
-        spec:
-          minAvailable: 2
-          tasks:
-          - name: master
-            replicas: 1
-            dependsOn: {name: [worker]}
-            policies: [{event: TaskCompleted, action: CompleteJob}]
-            template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}
-          - {name: worker, replicas: 2, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
     """
     for job in fleet.volcano_jobs:
         waiting = [task for task in job.tasks if task.waits_for and task.replicas]
@@ -130,28 +81,6 @@ def gang_incomplete(fleet: Fleet) -> Iterator[Issue]:
     Why: The run then starts without all its ranks and waits in the rendezvous until it times out, GPUs held. An elastic
     launch (`--nnodes=2:4`) and partitions (`minPartitions`) say how many are enough, and are taken by that.
     Fix: Write minAvailable as the sum of the replicas.
-    Bad:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          policies: [{events: [PodFailed, PodEvicted], action: RestartJob}]
-          plugins: {pytorch: [], svc: []}
-          tasks:
-          - {name: master, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-          - {name: worker, replicas: 3, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 4
-          policies: [{events: [PodFailed, PodEvicted], action: RestartJob}]
-          plugins: {pytorch: [], svc: []}
-          tasks:
-          - {name: master, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-          - {name: worker, replicas: 3, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
     """
     for job in fleet.volcano_jobs:
         if job.minimum >= job.replicas or not is_run(job) or _partial_on_purpose(job):
@@ -180,22 +109,6 @@ def embedded_job(fleet: Fleet) -> Iterator[Issue]:
     Why: Volcano's webhook does not look into these objects; the Job made of one is refused when its time comes, and
     only the controller's log tells.
     Fix: Correct the spec as for a Job.
-    Bad:
-        apiVersion: flow.volcano.sh/v1alpha1
-        kind: JobTemplate
-        metadata: {name: prepare, namespace: team-a}
-        spec:
-          minAvailable: 3
-          tasks:
-          - {name: node, replicas: 2, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: flow.volcano.sh/v1alpha1
-        kind: JobTemplate
-        metadata: {name: prepare, namespace: team-a}
-        spec:
-          minAvailable: 2
-          tasks:
-          - {name: node, replicas: 2, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
     """
     for job in fleet.volcano_jobs:
         if model_for(job.document.api_version, job.document.kind) is not None:

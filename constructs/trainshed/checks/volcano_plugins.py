@@ -90,24 +90,6 @@ def plugin_argument(fleet: Fleet) -> Iterator[Issue]:
     Why: The plugin stops reading at the first argument that it can't, with a line in the controller's log; this and
     all later ones have no effect. The pytorch plugin then looks for tasks by its defaults, `master` and `worker`.
     Fix: Write the flag as the plugin knows it.
-    Bad:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          plugins: {pytorch: [--masters=master], svc: []}
-          tasks:
-          - {name: master, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          plugins: {pytorch: [--master=master], svc: []}
-          tasks:
-          - {name: master, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
     """
     for job in fleet.volcano_jobs:
         for plugin, arguments in job.plugins.items():
@@ -127,27 +109,6 @@ def plugin_task(fleet: Fleet) -> Iterator[Issue]:
     Why: Without the task that `--master` names nothing is injected at all. WORLD_SIZE counts the pods of the master and
     worker tasks only, pods of other tasks get no RANK, and every pod of the master task gets RANK 0.
     Fix: Name the tasks in `--master` and `--worker`, and give the master one replica.
-    Bad:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 2
-          policies: [{event: PodFailed, action: RestartJob}]
-          plugins: {pytorch: [--master=master, --worker=worker], svc: []}
-          tasks:
-          - {name: node, replicas: 2, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 2
-          policies: [{event: PodFailed, action: RestartJob}]
-          plugins: {pytorch: [--master=master, --worker=node], svc: []}
-          tasks:
-          - {name: master, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
     """
     for job in fleet.volcano_jobs:
         if "pytorch" not in job.plugins or not job.tasks:

@@ -48,27 +48,6 @@ def failed_and_evicted(fleet: Fleet) -> Iterator[Issue]:
     Why: An eviction deletes a pod that may fail while it stops: then both events are seen, and the one that comes first
     decides. A preempted run is terminated instead of restarted (volcano #5885).
     Fix: Give both events the same action, and tell real failures apart by exit code.
-    Bad:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          policies:
-          - {event: PodFailed, action: TerminateJob}
-          - {event: PodEvicted, action: RestartJob}
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          policies:
-          - {events: [PodFailed, PodEvicted], action: RestartJob}
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
     """
     for job in fleet.volcano_jobs:
         told: set[tuple[Path, Path]] = set()
@@ -95,28 +74,6 @@ def no_failure_policy(fleet: Fleet) -> Iterator[Issue]:
     Why: By default Volcano does nothing when one pod of many fails: the others hang in their collective call until it
     times out, and hold their GPUs.
     Fix: Add policies for PodEvicted and PodFailed with the action RestartJob.
-    Bad:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 2
-          plugins: {pytorch: [--master=master, --worker=worker]}
-          tasks:
-          - {name: master, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-          - {name: worker, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 2
-          policies:
-          - {events: [PodFailed, PodEvicted], action: RestartJob}
-          plugins: {pytorch: [--master=master, --worker=worker]}
-          tasks:
-          - {name: master, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-          - {name: worker, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
     """
     for job in fleet.volcano_jobs:
         if job.replicas < 2 or not is_run(job):
@@ -148,32 +105,6 @@ def completes_too_early(fleet: Fleet) -> Iterator[Issue]:
     Why: TaskCompleted with CompleteJob among the job's own policies holds for every task: the first one to finish kills
     the others. On a worker it kills the master, which still writes the last checkpoint.
     Fix: Put the policy on the coordinating task alone.
-    Bad:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 2
-          policies:
-          - {events: [PodFailed, PodEvicted], action: RestartJob}
-          - {event: TaskCompleted, action: CompleteJob}
-          tasks:
-          - {name: master, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-          - {name: worker, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 2
-          policies:
-          - {events: [PodFailed, PodEvicted], action: RestartJob}
-          tasks:
-          - name: master
-            replicas: 1
-            policies: [{event: TaskCompleted, action: CompleteJob}]
-            template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}
-          - {name: worker, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
     """
     for job in fleet.volcano_jobs:
         running = [task for task in job.tasks if task.replicas]
@@ -211,22 +142,6 @@ def never_completes(fleet: Fleet) -> Iterator[Issue]:
     containers start again for ever, and an MPI worker's `sshd -D` never ends, unless a task completes the Job. An error
     where the containers hold GPUs.
     Fix: Write restartPolicy Never or OnFailure; on the coordinating task add TaskCompleted with CompleteJob.
-    Bad:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
     """
     for job in fleet.volcano_jobs:
         ended_by = {task.name for task in job.tasks if _completes(task)}
@@ -255,24 +170,6 @@ def pending_without_timeout(fleet: Fleet) -> Iterator[Issue]:
 
     Why: PodPending acts only once its timeout has passed; without one it never does.
     Fix: Add `timeout`, such as `10m`.
-    Bad:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          policies: [{event: PodPending, action: AbortJob}]
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          policies: [{event: PodPending, action: AbortJob, timeout: 10m}]
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
     """
     for job in fleet.volcano_jobs:
         listed = [((*job.path, "policies", index), policy) for index, policy in job.policies]

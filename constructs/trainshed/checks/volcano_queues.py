@@ -66,34 +66,6 @@ def queue_missing(fleet: Fleet) -> Iterator[Issue]:
     Why: Volcano's webhook refuses it ("unable to find job queue"). For pods that name a queue by annotation the
     controller can't create the PodGroup, and they stay Pending without one.
     Fix: Name an existing Queue, or add it in an earlier sync wave. Queues have no namespace.
-    Bad:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: llm-training}
-        spec: {weight: 1, parent: root}
-        ---
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          queue: llm-train
-          minAvailable: 1
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: llm-training}
-        spec: {weight: 1, parent: root}
-        ---
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          queue: llm-training
-          minAvailable: 1
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
     """
     tree = fleet.volcano
     severity: Severity = "error" if tree else "info"
@@ -114,36 +86,6 @@ def queue_not_leaf(fleet: Fleet) -> Iterator[Issue]:
     Why: Only leaf queues take work. The webhook refuses a Job there. A PodGroup passes, and with the capacity plugin's
     hierarchy the scheduler then allocates nothing in the whole cluster.
     Fix: Name a leaf below that queue.
-    Bad:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: org-train}
-        spec: {weight: 1, parent: org}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: org}
-        spec: {weight: 1, parent: root}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 2, queue: org}
-    Good:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: org-train}
-        spec: {weight: 1, parent: org}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: org}
-        spec: {weight: 1, parent: root}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 2, queue: org-train}
     """
     tree = fleet.volcano
     for use in uses(fleet):
@@ -170,27 +112,6 @@ def queue_closed(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The webhook takes Jobs and PodGroups for queues in state Open only.
     Fix: Take `status` out of the manifest, or send the job to an open queue.
-    Bad:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: train}
-        spec: {weight: 1}
-        status: {state: Closed}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 2, queue: train}
-    Good:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: train}
-        spec: {weight: 1}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: PodGroup
-        metadata: {name: ring, namespace: team-a}
-        spec: {minMember: 2, queue: train}
     """
     for use in uses(fleet):
         node = fleet.volcano.queues.get(use.queue)
@@ -209,34 +130,6 @@ def hierarchy_prefix(fleet: Fleet) -> Iterator[Issue]:
 
     Why: With the old annotations only the ends of paths are queues; the webhook refuses a path that leads through one.
     Fix: Give the queue a path of its own.
-    Bad:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata:
-          name: eng
-          annotations: {volcano.sh/hierarchy: root/eng, volcano.sh/hierarchy-weights: 1/2}
-        spec: {weight: 1}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata:
-          name: eng-prod
-          annotations: {volcano.sh/hierarchy: root/eng/prod, volcano.sh/hierarchy-weights: 1/2/8}
-        spec: {weight: 1}
-    Good:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata:
-          name: eng-dev
-          annotations: {volcano.sh/hierarchy: root/eng/dev, volcano.sh/hierarchy-weights: 1/2/2}
-        spec: {weight: 1}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata:
-          name: eng-prod
-          annotations: {volcano.sh/hierarchy: root/eng/prod, volcano.sh/hierarchy-weights: 1/2/8}
-        spec: {weight: 1}
     """
     path = ("metadata", "annotations", "volcano.sh/hierarchy")
     paths = {queue.name: text(queue.manifest, *path).strip("/") for queue in fleet.of((GROUP, "Queue"))}

@@ -23,24 +23,6 @@ def claim_mounted_twice(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The controller adds one volume for each claim, and silently leaves out the second mount.
     Fix: Keep one entry, and mount further folders in the pod template.
-    Bad:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          volumes: [{mountPath: /data, volumeClaimName: data}, {mountPath: /ckpt, volumeClaimName: data}]
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          volumes: [{mountPath: /data, volumeClaimName: data}, {mountPath: /ckpt, volumeClaimName: ckpt}]
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
     """
     for job in fleet.volcano_jobs:
         seen: dict[str, str] = {}
@@ -59,34 +41,6 @@ def priority_class_missing(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The class goes to every pod whose template names none, and pods with an unknown class are refused.
     Fix: Name an existing PriorityClass.
-    Bad:
-        apiVersion: scheduling.k8s.io/v1
-        kind: PriorityClass
-        metadata: {name: high-priority}
-        value: 1000
-        ---
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          priorityClassName: hihg-priority
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: scheduling.k8s.io/v1
-        kind: PriorityClass
-        metadata: {name: high-priority}
-        value: 1000
-        ---
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          priorityClassName: high-priority
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
     """
     known = fleet.names("scheduling.k8s.io", "PriorityClass")
     found = [(job.document, job.spec, job.path) for job in fleet.volcano_jobs]
@@ -107,34 +61,6 @@ def claim_missing(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The controller looks for the claim before it makes any pod: the Job stays Pending with the event PVCError.
     Fix: Name an existing claim of the namespace.
-    Bad:
-        apiVersion: v1
-        kind: PersistentVolumeClaim
-        metadata: {name: checkpoints, namespace: team-a}
-        spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Ti}}}
-        ---
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          volumes: [{mountPath: /ckpt, volumeClaimName: checkponts}]
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: v1
-        kind: PersistentVolumeClaim
-        metadata: {name: checkpoints, namespace: team-a}
-        spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Ti}}}
-        ---
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          volumes: [{mountPath: /ckpt, volumeClaimName: checkpoints}]
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
     """
     for job in fleet.volcano_jobs:
         namespace = fleet.namespaces.of(job.document)
@@ -156,29 +82,6 @@ def defaults_unwritten(fleet: Fleet) -> Iterator[Issue]:
     Why: The webhook fills them in on creation only. When a synced Job is applied again, its list of tasks is sent
     without them, and the update is refused: they can't be changed.
     Fix: Write the values, as they are by default.
-    Bad:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          schedulerName: volcano
-          queue: default
-          maxRetry: 3
-          minAvailable: 1
-          tasks:
-          - name: node
-            replicas: 1
-            minAvailable: 1
-            maxRetry: 3
-            template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}
     """
     for job in fleet.volcano_jobs:
         missing = list(_unwritten(job)) if job.document.kind == "Job" else []

@@ -48,24 +48,6 @@ def topology_tier(fleet: Fleet) -> Iterator[Issue]:
     Why: Mode hard (the default) without a tier is not enforced, nor is one whose tier name no HyperNode has: a line in
     the log says so. A partition with a higher tier than its job gets no closer than the job.
     Fix: Write highestTierAllowed, or a highestTierName that HyperNodes have.
-    Bad:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          networkTopology: {mode: hard}
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
-    Good:
-        apiVersion: batch.volcano.sh/v1alpha1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          minAvailable: 1
-          networkTopology: {mode: hard, highestTierAllowed: 1}
-          tasks:
-          - {name: node, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: t}]}}}
     """
     nodes = fleet.of(_HYPERNODE)
     names = sorted({name for node in nodes if (name := text(node.manifest, "spec", "tierName"))})
@@ -101,26 +83,6 @@ def hypernode_tree(fleet: Fleet) -> Iterator[Issue]:
     Why: A HyperNode with two parents, a circle, or a child whose tier is not below its parent's makes the whole tree
     "not ready", and every job with networkTopology is skipped.
     Fix: Give each HyperNode one parent of a higher tier, and name HyperNode members by exactMatch.
-    Bad:
-        apiVersion: topology.volcano.sh/v1alpha1
-        kind: HyperNode
-        metadata: {name: leaf-0}
-        spec: {tier: 1, members: [{type: Node, selector: {exactMatch: {name: node-0}}}]}
-        ---
-        apiVersion: topology.volcano.sh/v1alpha1
-        kind: HyperNode
-        metadata: {name: spine-0}
-        spec: {tier: 1, members: [{type: HyperNode, selector: {exactMatch: {name: leaf-0}}}]}
-    Good:
-        apiVersion: topology.volcano.sh/v1alpha1
-        kind: HyperNode
-        metadata: {name: leaf-0}
-        spec: {tier: 1, members: [{type: Node, selector: {exactMatch: {name: node-0}}}]}
-        ---
-        apiVersion: topology.volcano.sh/v1alpha1
-        kind: HyperNode
-        metadata: {name: spine-0}
-        spec: {tier: 2, members: [{type: HyperNode, selector: {exactMatch: {name: leaf-0}}}]}
     """
     nodes = {node.name: node for node in fleet.of(_HYPERNODE)}
     parents: dict[str, tuple[Document, Path]] = {}

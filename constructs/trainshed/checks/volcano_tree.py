@@ -38,26 +38,6 @@ def parent_missing(fleet: Fleet) -> Iterator[Issue]:
     Why: The webhook refuses it ("failed to get parent queue"). Where the parent goes later, the capacity plugin's
     hierarchy can't be built and nothing in the cluster is allocated.
     Fix: Name an existing Queue, or add the parent in an earlier sync wave.
-    Bad:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: research}
-        spec: {weight: 1, parent: root}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: research-vision}
-        spec: {weight: 1, parent: reserch}
-    Good:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: research}
-        spec: {weight: 1, parent: root}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: research-vision}
-        spec: {weight: 1, parent: research}
     """
     tree = fleet.volcano
     known = Names([ROOT, *tree.queues])
@@ -77,26 +57,6 @@ def queue_circle(fleet: Fleet) -> Iterator[Issue]:
     Why: No order of creation satisfies the webhook, and a queue in a circle has no share of anything. Below root
     Volcano takes five levels (`--max-queue-depth`).
     Fix: Give one of them the parent `root`.
-    Bad:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: a}
-        spec: {weight: 1, parent: b}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: b}
-        spec: {weight: 1, parent: a}
-    Good:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: a}
-        spec: {weight: 1, parent: b}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: b}
-        spec: {weight: 1, parent: root}
     """
     tree = fleet.volcano
     for node, document in _nodes(fleet):
@@ -118,26 +78,6 @@ def child_above_parent(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The webhook refuses it. A resource that no ancestor caps is free: unset means inherited.
     Fix: Lower the child's capability, or raise the parent's first.
-    Bad:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: org}
-        spec: {weight: 1, parent: root, capability: {nvidia.com/gpu: 16}}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: org-a}
-        spec: {weight: 1, parent: org, capability: {nvidia.com/gpu: 32}}
-    Good:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: org}
-        spec: {weight: 1, parent: root, capability: {cpu: 512}}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: org-a}
-        spec: {weight: 1, parent: org, capability: {nvidia.com/gpu: 32}}
     """
     tree = fleet.volcano
     for node, document in _nodes(fleet):
@@ -164,26 +104,6 @@ def children_exceed_parent(fleet: Fleet) -> Iterator[Issue]:
     parent does not name counts as 0 there: what a child is guaranteed or deserves, its parent must have as well.
     Children of root are not summed.
     Fix: Raise the parent's amount to the sum, or lower the children's.
-    Bad:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: org}
-        spec: {weight: 1, parent: root, deserved: {nvidia.com/gpu: 16}}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: org-a}
-        spec: {weight: 1, parent: org, deserved: {nvidia.com/gpu: 24}}
-    Good:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: org}
-        spec: {weight: 1, parent: root, deserved: {nvidia.com/gpu: 24}}
-        ---
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: org-a}
-        spec: {weight: 1, parent: org, deserved: {nvidia.com/gpu: 24}}
     """
     for node, document in _nodes(fleet):
         children = [child for child in fleet.volcano.children.get(node.name, ()) if child.name != node.name]
@@ -220,16 +140,6 @@ def root_edited(fleet: Fleet) -> Iterator[Issue]:
     Why: The scheduler creates `root` and derives its values from the cluster and the queues below; the webhook refuses
     any change to them, so an application with this object never becomes Synced.
     Fix: Remove the object from Git.
-    Bad:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: root}
-        spec: {weight: 1, capability: {cpu: 1000}}
-    Good:
-        apiVersion: scheduling.volcano.sh/v1beta1
-        kind: Queue
-        metadata: {name: offline}
-        spec: {weight: 1, parent: root, capability: {cpu: 1000}}
     """
     node = fleet.volcano.queues.get(ROOT)
     if node is None or node.document is None:

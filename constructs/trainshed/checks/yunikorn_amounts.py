@@ -22,40 +22,6 @@ def queue_amounts(fleet: Fleet) -> Iterator[Issue]:
     Why: YuniKorn refuses a configuration in which a queue is guaranteed more than its max, a child's max is above its
     parent's, children are together guaranteed more than the parent has, or a child may run more applications.
     Fix: Raise the parent's amount, or lower the children's.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: yunikorn-configs, namespace: yunikorn}
-        data:
-          queues.yaml: |
-            partitions:
-            - name: default
-              queues:
-              - name: root
-                submitacl: "*"
-                queues:
-                - name: org
-                  resources: {guaranteed: {nvidia.com/gpu: 32}}
-                  queues:
-                  - {name: a, resources: {guaranteed: {nvidia.com/gpu: 20}}}
-                  - {name: b, resources: {guaranteed: {nvidia.com/gpu: 16}}}
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: yunikorn-configs, namespace: yunikorn}
-        data:
-          queues.yaml: |
-            partitions:
-            - name: default
-              queues:
-              - name: root
-                submitacl: "*"
-                queues:
-                - name: org
-                  resources: {guaranteed: {nvidia.com/gpu: 36}}
-                  queues:
-                  - {name: a, resources: {guaranteed: {nvidia.com/gpu: 20}}}
-                  - {name: b, resources: {guaranteed: {nvidia.com/gpu: 16}}}
     """
     for config in fleet.yunikorn:
         for queue in config.queues.values():
@@ -120,29 +86,6 @@ def nobody_may_submit(fleet: Fleet) -> Iterator[Issue]:
     Why: Without a queues.yaml, root is open to all. An own file starts with nothing allowed: every application is
     rejected until a queue has a `submitacl` (yunikorn-k8shim #41).
     Fix: Write `submitacl: '*'` for root, or users and groups for single queues.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: yunikorn-configs, namespace: yunikorn}
-        data:
-          queues.yaml: |
-            partitions:
-            - name: default
-              queues:
-              - name: root
-                queues: [{name: research}]
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: yunikorn-configs, namespace: yunikorn}
-        data:
-          queues.yaml: |
-            partitions:
-            - name: default
-              queues:
-              - name: root
-                submitacl: "*"
-                queues: [{name: research}]
     """
     for config in fleet.yunikorn:
         if config.error or not config.queues:

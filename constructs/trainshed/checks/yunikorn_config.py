@@ -65,28 +65,6 @@ def config_invalid(fleet: Fleet) -> Iterator[Issue]:
     Why: The file is read strictly and its keys are lower-case: one unknown key refuses all of it. The admission
     controller rejects the ConfigMap, or the scheduler keeps the old queues with a line in its log.
     Fix: Write the keys as YuniKorn knows them, amounts as whole numbers with a unit, and queue names without dots.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: yunikorn-configs, namespace: yunikorn}
-        data:
-          queues.yaml: |
-            partitions:
-            - name: default
-              queues:
-              - name: root
-                submitACL: "*"
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: yunikorn-configs, namespace: yunikorn}
-        data:
-          queues.yaml: |
-            partitions:
-            - name: default
-              queues:
-              - name: root
-                submitacl: "*"
     """
     for config in fleet.yunikorn:
         told = [(config.error, "write valid YAML")] if config.error else list(dict.fromkeys(_structure(config)))

@@ -22,46 +22,6 @@ def pod_over_max(fleet: Fleet) -> Iterator[Issue]:
     Why: A pod is placed only while what is allocated and what it requests stay within max at every level; one that is
     larger than the max waits for ever.
     Fix: Request less, raise the max, or name another queue.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: yunikorn-configs, namespace: yunikorn}
-        data:
-          queues.yaml: |
-            partitions:
-            - name: default
-              queues:
-              - name: root
-                submitacl: "*"
-                queues: [{name: research, resources: {max: {nvidia.com/gpu: 4}}}]
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {yunikorn.apache.org/queue: root.research}}
-        spec:
-          schedulerName: yunikorn
-          restartPolicy: Never
-          containers: [{name: a, image: t, resources: {limits: {nvidia.com/gpu: 8}}}]
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: yunikorn-configs, namespace: yunikorn}
-        data:
-          queues.yaml: |
-            partitions:
-            - name: default
-              queues:
-              - name: root
-                submitacl: "*"
-                queues: [{name: research, resources: {max: {nvidia.com/gpu: 8}}}]
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {yunikorn.apache.org/queue: root.research}}
-        spec:
-          schedulerName: yunikorn
-          restartPolicy: Never
-          containers: [{name: a, image: t, resources: {limits: {nvidia.com/gpu: 8}}}]
     """
     config = fleet.yunikorn[0] if fleet.yunikorn else None
     for _, pod_set in pods(fleet) if config is not None else ():

@@ -39,32 +39,6 @@ def task_group(fleet: Fleet) -> Iterator[Issue]:
     Why: A pod whose `task-group-name` is none of `task-groups` is scheduled outside of its gang, and the placeholders
     wait until their timeout. A group needs a name, minMember above 0 and minResource.
     Fix: Write the name of a group that `task-groups` defines, and each group with name, minMember and minResource.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          parallelism: 2
-          completions: 2
-          template:
-            metadata:
-              annotations:
-                yunikorn.apache.org/task-group-name: worker
-                yunikorn.apache.org/task-groups: '[{"name": "workers", "minMember": 2, "minResource": {"cpu": "1"}}]'
-            spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          parallelism: 2
-          completions: 2
-          template:
-            metadata:
-              annotations:
-                yunikorn.apache.org/task-group-name: workers
-                yunikorn.apache.org/task-groups: '[{"name": "workers", "minMember": 2, "minResource": {"cpu": "1"}}]'
-            spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
     """
     for workload in fleet.gang_marks.yunikorn_workloads:
         members = [item for item in workload.pod_sets if for_yunikorn(item)]
@@ -114,32 +88,6 @@ def task_group_size(fleet: Fleet) -> Iterator[Issue]:
     Why: Placeholders that no pod replaces hold their room until the timeout. A pod that requests more than the
     placeholder's minResource does not fit into its place, and the gang's guarantee is lost.
     Fix: Write minMember as the number of pods and minResource as what one of them requests.
-    Bad:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          parallelism: 2
-          completions: 2
-          template:
-            metadata:
-              annotations:
-                yunikorn.apache.org/task-group-name: workers
-                yunikorn.apache.org/task-groups: '[{"name": "workers", "minMember": 4, "minResource": {"cpu": "1"}}]'
-            spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          parallelism: 2
-          completions: 2
-          template:
-            metadata:
-              annotations:
-                yunikorn.apache.org/task-group-name: workers
-                yunikorn.apache.org/task-groups: '[{"name": "workers", "minMember": 2, "minResource": {"cpu": "1"}}]'
-            spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
     """
     for workload in fleet.gang_marks.yunikorn_workloads:
         joined: dict[str, list[PodSet]] = {}
@@ -187,58 +135,6 @@ def gang_over_max(fleet: Fleet) -> Iterator[Issue]:
     Why: The application is rejected at once when its placeholders do not fit below the max of the queue or of a queue
     above, or when the queue sorts its applications otherwise than first in, first out.
     Fix: Raise the max, make the gang smaller, or use a queue with `application.sort.policy: fifo`.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: yunikorn-configs, namespace: yunikorn}
-        data:
-          queues.yaml: |
-            partitions:
-            - name: default
-              queues:
-              - name: root
-                submitacl: "*"
-                queues: [{name: research, resources: {max: {nvidia.com/gpu: 16}}}]
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          parallelism: 4
-          completions: 4
-          template:
-            metadata:
-              labels: {yunikorn.apache.org/queue: root.research}
-              annotations:
-                yunikorn.apache.org/task-group-name: a
-                yunikorn.apache.org/task-groups: '[{"name": "a", "minMember": 4, "minResource": {"nvidia.com/gpu": 8}}]'
-            spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: yunikorn-configs, namespace: yunikorn}
-        data:
-          queues.yaml: |
-            partitions:
-            - name: default
-              queues:
-              - name: root
-                submitacl: "*"
-                queues: [{name: research, resources: {max: {nvidia.com/gpu: 32}}}]
-        ---
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          parallelism: 4
-          completions: 4
-          template:
-            metadata:
-              labels: {yunikorn.apache.org/queue: root.research}
-              annotations:
-                yunikorn.apache.org/task-group-name: a
-                yunikorn.apache.org/task-groups: '[{"name": "a", "minMember": 4, "minResource": {"nvidia.com/gpu": 8}}]'
-            spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
     """
     config = fleet.yunikorn[0] if fleet.yunikorn else None
     seen: set[tuple[int, str]] = set()
@@ -291,23 +187,6 @@ def gang_parameters(fleet: Fleet) -> Iterator[Issue]:
     Why: It reads `placeholderTimeoutInSeconds=N` and `gangSchedulingStyle=Hard|Soft`, separated by one space; anything
     else is left out with a line in the log, and the defaults hold (900 s, Soft).
     Fix: Write the two parts as above.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: probe
-          namespace: team-a
-          annotations: {yunikorn.apache.org/schedulingPolicyParameters: "gangSchedulingStyle=hard,timeout=60"}
-        spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: probe
-          namespace: team-a
-          annotations:
-            yunikorn.apache.org/schedulingPolicyParameters: gangSchedulingStyle=Hard placeholderTimeoutInSeconds=60
-        spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
     """
     for _, pod_set in pods(fleet):
         for part in pod_set.annotations.get(_PARAMETERS, "").split(" "):

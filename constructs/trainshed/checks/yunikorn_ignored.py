@@ -31,24 +31,6 @@ def config_ignored(fleet: Fleet) -> Iterator[Issue]:
     Why: On Kubernetes only the partition `default` is used, and its properties are not checked: an unknown one has no
     effect.
     Fix: Move the queues into partition `default`; write the property's name as it is.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: yunikorn-configs, namespace: yunikorn}
-        data:
-          queues.yaml: |
-            partitions:
-            - name: default
-              queues: [{name: root, submitacl: "*", properties: {application.sort.polcy: fair}}]
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: yunikorn-configs, namespace: yunikorn}
-        data:
-          queues.yaml: |
-            partitions:
-            - name: default
-              queues: [{name: root, submitacl: "*", properties: {application.sort.policy: fair}}]
     """
     for document in fleet.of(("", "ConfigMap")):
         keys = mapping(document.manifest, "data")
@@ -78,14 +60,6 @@ def namespace_quota(fleet: Fleet) -> Iterator[Issue]:
     Why: YuniKorn reads `namespace.quota` and `namespace.guaranteed` as JSON, such as `{"cpu": "64"}`; what it can't
     read it leaves out with a line in the log, and the namespace has no limit.
     Fix: Write a JSON map from resource to amount.
-    Bad:
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-a, annotations: {yunikorn.apache.org/namespace.quota: "cpu: 64"}}
-    Good:
-        apiVersion: v1
-        kind: Namespace
-        metadata: {name: team-a, annotations: {yunikorn.apache.org/namespace.quota: '{"cpu": "64"}'}}
     """
     for namespace in fleet.of(("", "Namespace")):
         annotations = strings(namespace.manifest, "metadata", "annotations")
@@ -111,43 +85,6 @@ def task_groups_differ(fleet: Fleet) -> Iterator[Issue]:
     Why: The placeholders are made from the list of the first pod that comes. A group that only another template lists
     gets none, and its pods are not part of the gang.
     Fix: Write the same complete list of groups in every template.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: leader
-            template:
-              spec:
-                template:
-                  metadata:
-                    labels: {yunikorn.apache.org/app-id: sft-1}
-                    annotations:
-                      yunikorn.apache.org/task-group-name: a
-                      yunikorn.apache.org/task-groups: '[{"name": "a", "minMember": 1, "minResource": {"cpu": "1"}}]'
-                  spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
-          - name: worker
-            template:
-              spec:
-                template:
-                  metadata:
-                    labels: {yunikorn.apache.org/app-id: sft-1}
-                    annotations:
-                      yunikorn.apache.org/task-group-name: b
-                      yunikorn.apache.org/task-groups: '[{"name": "b", "minMember": 1, "minResource": {"cpu": "1"}}]'
-                  spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: probe
-          namespace: team-a
-          labels: {yunikorn.apache.org/app-id: sft-1}
-          annotations:
-            yunikorn.apache.org/task-group-name: a
-            yunikorn.apache.org/task-groups: '[{"name": "a", "minMember": 1, "minResource": {"cpu": "1"}}]'
-        spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
     """
     for workload in fleet.gang_marks.yunikorn_workloads:
         members = [(item, Groups(item)) for item in workload.pod_sets if TASK_GROUPS in item.annotations]
@@ -168,29 +105,6 @@ def applications_of_one_run(fleet: Fleet) -> Iterator[Issue]:
 
     Why: Limits, order and preemption go by application: the parts of the run are counted, queued and evicted apart.
     Fix: Write the same application id in every template.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: leader
-            template:
-              spec:
-                template:
-                  metadata: {labels: {yunikorn.apache.org/app-id: sft-1}}
-                  spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
-          - name: worker
-            template:
-              spec:
-                template:
-                  metadata: {labels: {yunikorn.apache.org/app-id: sft-2}}
-                  spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {yunikorn.apache.org/app-id: sft-1}}
-        spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
     """
     for workload in fleet.gang_marks.yunikorn_workloads:
         named = [

@@ -68,23 +68,6 @@ def metadata_conflict(fleet: Fleet) -> Iterator[Issue]:
     Why: YuniKorn takes the first of them (the label `yunikorn.apache.org/queue`, the annotation, the old label
     `queue`) and ignores the others; which one came first has changed between releases.
     Fix: Write one of them, or the same value in all.
-    Bad:
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: probe
-          namespace: team-a
-          labels: {yunikorn.apache.org/queue: root.research}
-          annotations: {yunikorn.apache.org/queue: root.default}
-        spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: probe
-          namespace: team-a
-          labels: {yunikorn.apache.org/queue: root.research, queue: root.research}
-        spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
     """
     for _, pod_set in pods(fleet):
         for what, order in (("queue", _QUEUES), ("application", APPLICATIONS)):
@@ -107,36 +90,6 @@ def queue_missing(fleet: Fleet) -> Iterator[Issue]:
     Why: With placement by the given name and no rule that makes queues, the application is rejected. Parent queues take
     no applications.
     Fix: Name a leaf queue by its full path, such as `root.research`, or add it to queues.yaml.
-    Bad:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: yunikorn-configs, namespace: yunikorn}
-        data:
-          queues.yaml: |
-            partitions:
-            - name: default
-              queues:
-              - {name: root, submitacl: "*", queues: [{name: research}]}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {yunikorn.apache.org/queue: root.reserch}}
-        spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: yunikorn-configs, namespace: yunikorn}
-        data:
-          queues.yaml: |
-            partitions:
-            - name: default
-              queues:
-              - {name: root, submitacl: "*", queues: [{name: research}]}
-        ---
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {yunikorn.apache.org/queue: root.research}}
-        spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
     """
     config = fleet.yunikorn[0] if fleet.yunikorn else None
     for _, pod_set in pods(fleet):
@@ -171,37 +124,6 @@ def application_differs(fleet: Fleet) -> Iterator[Issue]:
     Why: A gang is one application. Pods with another application id are scheduled by themselves, and the gang waits for
     placeholders that nobody replaces.
     Fix: Write the same application id and queue in every template.
-    Bad:
-        apiVersion: jobset.x-k8s.io/v1alpha2
-        kind: JobSet
-        metadata: {name: sft, namespace: team-a}
-        spec:
-          replicatedJobs:
-          - name: leader
-            template:
-              spec:
-                template:
-                  metadata:
-                    labels: {yunikorn.apache.org/app-id: sft-1}
-                    annotations:
-                      yunikorn.apache.org/task-group-name: a
-                      yunikorn.apache.org/task-groups: '[{"name": "a", "minMember": 1, "minResource": {"cpu": "1"}}]'
-                  spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
-          - name: worker
-            template:
-              spec:
-                template:
-                  metadata:
-                    labels: {yunikorn.apache.org/app-id: sft-2}
-                    annotations:
-                      yunikorn.apache.org/task-group-name: a
-                      yunikorn.apache.org/task-groups: '[{"name": "a", "minMember": 1, "minResource": {"cpu": "1"}}]'
-                  spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
-    Good:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: probe, namespace: team-a, labels: {yunikorn.apache.org/app-id: sft-1}}
-        spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: a, image: t}]}
     """
     for workload in fleet.gang_marks.yunikorn_workloads:
         members = [item for item in workload.pod_sets if for_yunikorn(item) and TASK_GROUP in item.annotations]
