@@ -87,6 +87,27 @@ def test_lending(cluster: Cluster, lend: str, limit: str) -> None:
     assert gpu_quota(only(synth(cluster), "ClusterQueue"))["lendingLimit"] == limit
 
 
+def test_a_pool_that_lend_does_not_name_lends_all(cluster: Cluster) -> None:
+    pool, spot = h100(cluster), NodePool(cluster, "spot", nodes=2, per_node={"cpu": 96, "memory": "400G", GPU: 8})
+    own = {pool: nodes(3), spot: nodes(1)}
+    Tenant(cluster, "a", namespaces=["n"], guarantee=own, lend={pool: nodes(0)}, cohort=Cohort(cluster, "c"))
+    queue = only(synth(cluster), "ClusterQueue")
+    assert gpu_quota(queue)["lendingLimit"] == "0"
+    assert "lendingLimit" not in gpu_quota(queue, "spot")
+
+
+def test_pools_without_devices_are_tried_first(cluster: Cluster) -> None:
+    """Kueue takes the first flavor that fits, so a run without GPUs would hold a GPU node's CPUs."""
+    sizes = {"cpu": 96, "memory": "400G"}
+    gpus, cpus = h100(cluster), NodePool(cluster, "cpu", nodes=4, per_node=sizes)
+    spot, spare = (NodePool(cluster, name, nodes=2, per_node={**sizes, GPU: 8}) for name in ("a100", "spare"))
+    borrow: Any = {spare: nodes(1), cpus: "unlimited"}
+    own = {gpus: nodes(1), spot: resources(cpu=9)}
+    Tenant(cluster, "a", namespaces=["n"], guarantee=own, borrow=borrow, cohort=Cohort(cluster, "c"))
+    (group,) = only(synth(cluster), "ClusterQueue")["spec"]["resourceGroups"]
+    assert [flavor["name"] for flavor in group["flavors"]] == ["cpu", "h100", "a100", "spare"]
+
+
 def test_without_a_cohort_there_are_no_limits_and_no_reclaiming(cluster: Cluster) -> None:
     Tenant(cluster, "a", namespaces=["n"], guarantee={h100(cluster): nodes(2)})
     queue = only(synth(cluster), "ClusterQueue")
@@ -110,7 +131,7 @@ def test_several_pools_share_a_resource_group(cluster: Cluster, snapshot: Snapsh
     queue = only(synth(cluster), "ClusterQueue")
     (group,) = queue["spec"]["resourceGroups"]
     assert group["coveredResources"] == ["cpu", "memory", GPU]
-    assert [flavor["name"] for flavor in group["flavors"]] == ["h100", "cpu", "spot"]
+    assert [flavor["name"] for flavor in group["flavors"]] == ["cpu", "h100", "spot"]
     assert group["flavors"] == snapshot
     assert gpu_quota(queue, "spot") == {"nominalQuota": "0", "borrowingLimit": "16"}
     assert told(cluster) == []

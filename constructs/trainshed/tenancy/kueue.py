@@ -17,7 +17,7 @@ from trainshed.tenancy.admission import AdmissionCheck
 from trainshed.tenancy.external import External, name_of
 from trainshed.tenancy.pool import Claimant, NodePool
 from trainshed.tenancy.queue_ref import QueueRef
-from trainshed.tenancy.quotas import PoolQuota, resource_groups
+from trainshed.tenancy.quotas import PoolQuota, has_devices, resource_groups
 from trainshed.tenancy.references import lendable
 from trainshed.tenancy.shares import Amount, Resources, Share
 
@@ -73,8 +73,9 @@ class ClusterQueue(Claimant):
     """Quota over node pools. `quota`, `borrow` and `lend` map pools to shares.
 
     Limits that are not given are not written: in a cohort that means everything may be borrowed and lent. Of a pool
-    that is only borrowed from, nothing is owned. `namespaces` names who may use it (None: every namespace). For what
-    this does not say, pass a `spec`, which then stands alone.
+    that is only borrowed from, nothing is owned. Kueue tries pools without devices first, then the others in the order
+    given. `namespaces` names who may use it (None: every namespace). For what this does not say, pass a `spec`, which
+    then stands alone.
     """
 
     def __init__(
@@ -127,7 +128,11 @@ class ClusterQueue(Claimant):
         owned, borrowed, lent = amounts(self.quota), amounts(self.borrow), amounts(self.lend)
         for pool in self.borrow:
             owned.setdefault(pool.name, dict.fromkeys(pool.per_node, Quantity(0)))
-        quotas = {pool: PoolQuota(nominal, borrowed.get(pool), lent.get(pool)) for pool, nominal in owned.items()}
+        devices = {pool.name: has_devices(pool.per_node) for pool in (*self.quota, *self.borrow)}
+        quotas = {
+            pool: PoolQuota(nominal, borrowed.get(pool), lent.get(pool), devices[pool])
+            for pool, nominal in owned.items()
+        }
         checks = [api.AdmissionCheckStrategyRule(name=name_of(check)) for check in self.admission_checks]
         return api.ClusterQueueSpec(
             resource_groups=resource_groups(quotas) or None,

@@ -43,7 +43,9 @@ class TenantSpec(Model):
     """A tenant: who it is, what it is guaranteed, what it may borrow and lend.
 
     Amounts are per node pool, by the pool's name: `{nodes: 3}`, `{resources: {cpu: 96, …}}`, or for borrowing
-    `unlimited`. Nothing is borrowed unless `borrow` says so; idle quota is lent unless `lend` says otherwise.
+    `unlimited`. Nothing is borrowed unless `borrow` says so; idle quota is lent unless `lend` says otherwise. Kueue
+    tries pools without devices first, so that runs without GPUs leave GPU nodes free, then the others in the order of
+    `guarantee`, then of `borrow`.
     """
 
     namespaces: Annotated[
@@ -53,7 +55,11 @@ class TenantSpec(Model):
     ]
     guarantee: Annotated[
         dict[DnsSubdomain, Share],
-        Field(min_length=1, description="Quota that is the tenant's own, by node pool (Kueue: nominalQuota)."),
+        Field(
+            min_length=1,
+            description="Quota that is the tenant's own, by node pool (Kueue: nominalQuota). Runs are tried in pools "
+            "without devices first, then in the order written here.",
+        ),
     ]
     owners: Annotated[
         list[Owner], Field(description="Groups that may submit runs in the tenant's namespaces."), unique
@@ -65,7 +71,10 @@ class TenantSpec(Model):
     ] = {}
     lend: Annotated[
         Literal["all", "none"] | dict[DnsSubdomain, Share],
-        Field(description="What others may borrow while it is idle (Kueue: lendingLimit). Default: all."),
+        Field(
+            description="What others may borrow while it is idle (Kueue: lendingLimit), by node pool; of a pool that is "
+            "not named, all. Default: all."
+        ),
     ] = "all"
     priority: Annotated[
         DnsSubdomain | None,

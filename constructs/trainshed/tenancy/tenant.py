@@ -33,7 +33,9 @@ class Tenant(Claimant):
     owners, and a LimitRange; all in the application `platform`. Its runs go to the application of its own name, which
     Argo CD keeps to the tenant's namespaces and workload kinds.
 
-    Amounts are per node pool: `nodes(3)`, or `resources(cpu=96, …)`. See `TenantSpec` for each argument's meaning.
+    Amounts are per node pool: `nodes(3)`, or `resources(cpu=96, …)`. Kueue tries pools without devices first, so that
+    runs without GPUs leave GPU nodes free, then the others in the order of `guarantee`, then of `borrow`. Of a pool
+    that `lend` does not name, all is lent. See `TenantSpec` for each argument's meaning.
     """
 
     claim_field = "guarantee"

@@ -13,7 +13,7 @@ from trainshed.api.rbac import PolicyRule, Role, RoleBinding, RoleRef, Subject
 from trainshed.quantity import Quantity
 from trainshed.tenancy.kueue import selects
 from trainshed.tenancy.namespace import namespace_object
-from trainshed.tenancy.quotas import PoolQuota, resource_groups
+from trainshed.tenancy.quotas import PoolQuota, has_devices, resource_groups
 from trainshed.tenancy.shares import Resources
 from trainshed.tenancy.spec import TenantSpec, WorkloadKind
 
@@ -73,21 +73,21 @@ def _cluster_queue(name: str, spec: TenantSpec, per_node: Mapping[str, Resources
 
 
 def _quotas(spec: TenantSpec, per_node: Mapping[str, Resources]) -> dict[str, PoolQuota]:
-    """Guaranteed pools first, then those that are only borrowed from; Kueue tries flavors in this order."""
+    """Guaranteed pools, then those that are only borrowed from."""
     return {pool: _pool_quota(pool, spec, per_node[pool]) for pool in dict.fromkeys((*spec.guarantee, *spec.borrow))}
 
 
 def _pool_quota(pool: str, spec: TenantSpec, per_node: Resources) -> PoolQuota:
-    share = spec.guarantee.get(pool)
+    share, devices = spec.guarantee.get(pool), has_devices(per_node)
     nominal = share.of(per_node) if share else dict.fromkeys(per_node, Quantity(0))
     if spec.cohort is None:
-        return PoolQuota(nominal)
+        return PoolQuota(nominal, devices=devices)
     borrow = spec.borrow.get(pool)
     borrowable = None if borrow == "unlimited" else {} if borrow is None else borrow.of(per_node)
-    if spec.lend == "all":
-        return PoolQuota(nominal, borrowable)
+    if spec.lend == "none":
+        return PoolQuota(nominal, borrowable, {}, devices)
     lent = spec.lend.get(pool) if isinstance(spec.lend, dict) else None
-    return PoolQuota(nominal, borrowable, lent.of(per_node) if lent else {})
+    return PoolQuota(nominal, borrowable, lent.of(per_node) if lent else None, devices)
 
 
 def _limits(spec: TenantSpec) -> LimitRangeSpec:
