@@ -72,8 +72,8 @@ class TenantSpec(Model):
     lend: Annotated[
         Literal["all", "none"] | dict[DnsSubdomain, Share],
         Field(
-            description="What others may borrow while it is idle (Kueue: lendingLimit), by node pool; of a pool that is "
-            "not named, all. Default: all."
+            description="What others may borrow while it is idle (Kueue: lendingLimit), by node pool; of a pool that "
+            "is not named, all. Default: all."
         ),
     ] = "all"
     priority: Annotated[
