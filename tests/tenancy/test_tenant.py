@@ -98,7 +98,7 @@ def test_a_pool_that_lend_does_not_name_lends_all(cluster: Cluster) -> None:
 
 def test_pools_without_devices_are_tried_first(cluster: Cluster) -> None:
     """Kueue takes the first flavor that fits, so a run without GPUs would hold a GPU node's CPUs."""
-    sizes = {"cpu": 96, "memory": "400G"}
+    sizes: dict[str, Any] = {"cpu": 96, "memory": "400G"}
     gpus, cpus = h100(cluster), NodePool(cluster, "cpu", nodes=4, per_node=sizes)
     spot, spare = (NodePool(cluster, name, nodes=2, per_node={**sizes, GPU: 8}) for name in ("a100", "spare"))
     borrow: Any = {spare: nodes(1), cpus: "unlimited"}
