@@ -21,6 +21,7 @@ from trainshed.fleet.addresses import (
     service_of,
 )
 from trainshed.fleet.runs import Member, Run
+from trainshed.fleet.words import number
 
 if TYPE_CHECKING:
     from trainshed.fleet.fleet import Fleet
@@ -50,6 +51,9 @@ def _one_process(member: Member) -> bool:
     """MASTER_ADDR of a program that torchrun does not start says nothing where the world is one pod's."""
     if member.launch.kind == "accelerate":
         return member.nodes is None or member.nodes[1] < 2
+    if member.launch.kind == "deepspeed" and "no-ssh" in member.launch.options:
+        nodes = member.launch.options.get("num-nodes")
+        return nodes is None or (number(nodes.word) or 0) < 2
     world = member.launch.variable("WORLD_SIZE")
     return member.launch.kind != "torchrun" and world is None
 

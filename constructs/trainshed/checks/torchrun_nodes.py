@@ -78,13 +78,14 @@ def _possible(run: Run, member: Member) -> set[int]:
 
 
 def _together(fleet: Fleet) -> dict[tuple[str, str], int]:
-    """How many pods of several workloads meet at one address: a master's Job and its workers'."""
+    """How many pods meet at one address: those of a replicatedJob with a world of its own, or of several workloads, a
+    master's Job and its workers'."""
     pods: dict[tuple[str, str], dict[int, int]] = {}
     for run in fleet.runs:
         for member in run.torch if run.named else ():
             if place := _meeting_place(run, member):
                 pods.setdefault(place, {})[id(member.pod_set)] = member.pod_set.count
-    return {place: sum(counts.values()) for place, counts in pods.items() if len(counts) > 1}
+    return {place: sum(counts.values()) for place, counts in pods.items()}
 
 
 def _meeting_place(run: Run, member: Member) -> tuple[str, str] | None:

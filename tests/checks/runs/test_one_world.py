@@ -137,3 +137,26 @@ def test_a_server_of_several_nodes_is_ready_when_its_workers_have_joined(
     (group,) = run("LeaderWorkerSet", box)
     group["spec"]["startupPolicy"] = order
     assert ("lws-leader-waits-for-workers" in codes(group)) is bad
+
+
+def two_jobs(second: str) -> Manifest:
+    """A JobSet whose two jobs of two pods each train for themselves, where the second meets at its own address."""
+    (job_set,) = run("JobSet", container(torchrun("JobSet", endpoint="sft-a-0-0.sft:29500")))
+    jobs = job_set["spec"]["replicatedJobs"]
+    jobs.append(copy.deepcopy(jobs[0]) | {"name": "b"})
+    jobs[0]["name"] = "a"
+    boxes = [container(torchrun("JobSet", endpoint=second))]
+    jobs[1]["template"]["spec"]["template"]["spec"]["containers"] = boxes
+    return job_set
+
+
+def test_jobs_that_meet_at_addresses_of_their_own_are_worlds_of_their_own() -> None:
+    assert codes(two_jobs("sft-b-0-0.sft:29500")) == []
+    assert codes(two_jobs("sft-a-0-0.sft:29500")) == ["torchrun-nodes"]
+
+
+@pytest.mark.parametrize(("address", "bad"), [("localhost", True), ("sft-node-0-0.sft", False)])
+def test_deepspeed_without_ssh_meets_at_an_address_of_the_run(address: str, bad: bool) -> None:
+    command = ["deepspeed", "--no_ssh", "--num_nodes=2", "--num_gpus=8", "--node_rank=$(JOB_COMPLETION_INDEX)"]
+    found = codes(*run("JobSet", container([*command, f"--master_addr={address}", "--master_port=29500", "train.py"])))
+    assert ("rendezvous-address-local" in found) is bad
