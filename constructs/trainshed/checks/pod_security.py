@@ -99,10 +99,12 @@ def _restricted_container(pod: Node, path: Path, container: Node) -> Iterator[Vi
     name = named(container)
     if dig(container, "securityContext", "allowPrivilegeEscalation") is not False:
         yield context, f"{name} does not forbid privilege escalation", "write allowPrivilegeEscalation: false"
-    if effective(pod, container, "runAsNonRoot") is not True:
-        yield context, f"{name} may run as root", "write runAsNonRoot: true"
+    may_be_root = effective(pod, container, "runAsNonRoot") is not True
     if effective(pod, container, "runAsUser") == 0:
-        yield context, f"{name} runs as user 0", "write another runAsUser, such as 10001"
+        fix = "write another runAsUser, such as 10001" + (", and runAsNonRoot: true" if may_be_root else "")
+        yield context, f"{name} runs as user 0", fix
+    elif may_be_root:
+        yield context, f"{name} may run as root", "write runAsNonRoot: true"
     profile = dig(container, "securityContext", "seccompProfile", "type") or dig(
         pod, "securityContext", "seccompProfile", "type"
     )

@@ -11,6 +11,7 @@ from trainshed.checks.pods import issue, pod_sets
 from trainshed.checks.rule import Issue, rule
 from trainshed.faults import nearest
 from trainshed.fleet.access import mapping, text
+from trainshed.fleet.finding import Severity
 from trainshed.fleet.workload import PodSet
 from trainshed.spelling import near_miss
 
@@ -77,7 +78,8 @@ def volume_source(fleet: Fleet) -> Iterator[Issue]:
 
     Why: The pod stays Pending or in ContainerCreating until an object of that name appears: with a typo, for ever. A
     name with the hash of cdk8s or kustomize changes with the construct's path or the content; kustomize writes the new
-    one into built-in kinds only. Of a claim that is merely not in the input it is a note: storage is often made apart.
+    one into built-in kinds only. Of a claim that is merely not in the input, though another namespace may have one of
+    that name, it is a note: storage is often made apart.
     Fix: Correct the name.
     """
     for workload, pod_set in pod_sets(fleet):
@@ -103,7 +105,10 @@ def _missing(fleet: Fleet, namespace: str | None, reference: Reference, pod_set:
         message = (
             f'{reference.kind} "{reference.name}" is in namespace "{elsewhere[0].namespace}", the pod in "{namespace}"'
         )
-        yield issue(pod_set, reference.path, message, "make it in the pod's namespace: pods reach no other")
+        # A claim of the same name in each namespace is a common layout, and claims are often made apart from the rest.
+        apart = reference.kind == "PersistentVolumeClaim" and not fleet.names("", reference.kind, namespace)
+        severity: Severity | None = "info" if apart else None
+        yield issue(pod_set, reference.path, message, "make it in the pod's namespace: pods reach no other", severity)
     elif reference.kind == "PersistentVolumeClaim" and (others := fleet.names("", reference.kind, namespace)):
         has = ", ".join(sorted(others)[:4])
         message = f'claim "{reference.name}" is not in the input, which has {has} in its namespace: unless it is made'

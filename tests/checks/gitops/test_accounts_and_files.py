@@ -115,6 +115,23 @@ class TestLevels:
         assert "security-pod-security" in codes(self.namespace("restricted"), job())
         assert codes(self.namespace("restricted"), job(pod(box=LOCKED, **RESTRICTED))) == set()
 
+    @pytest.mark.parametrize(
+        ("context", "told", "fix"),
+        [
+            ({"runAsUser": 0}, "runs as user 0", "write another runAsUser, such as 10001, and runAsNonRoot: true"),
+            ({"runAsUser": 0, "runAsNonRoot": True}, "runs as user 0", "write another runAsUser, such as 10001"),
+            ({"runAsUser": 10001}, "may run as root", "write runAsNonRoot: true"),
+        ],
+    )
+    def test_one_root_is_told_once(self, context: Manifest, told: str, fix: str) -> None:
+        strict = {
+            "securityContext": LOCKED["securityContext"] | {"seccompProfile": {"type": "RuntimeDefault"}} | context
+        }
+        all_found = findings(self.namespace("restricted"), job(pod(box=strict)))
+        (found,) = (finding for finding in all_found if finding.code == "security-pod-security")
+        assert found.fix == fix
+        assert told in found.message
+
     def test_that_do_not_exist(self) -> None:
         assert "security-unknown-level" in codes(self.namespace("strict"))
 

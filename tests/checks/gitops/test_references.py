@@ -128,8 +128,17 @@ def test_optional_sources_may_be_missing() -> None:
 
 
 def test_pods_reach_no_other_namespace() -> None:
-    assert codes(job(mounting("checkpoints")), claim(namespace="team-b")) == {"reference-volume-source"}
+    there = claim(namespace="team-b"), claim("datasets")
+    assert codes(job(mounting("checkpoints")), *there) == {"reference-volume-source"}
     assert codes(job(mounting("checkpoints")), claim(namespace=None)) == set()
+
+
+def test_a_namespace_without_claims_may_have_one_of_the_same_name_elsewhere() -> None:
+    (found,) = findings(job(mounting("checkpoints")), claim(namespace="team-b"))
+    assert (found.code, found.severity) == ("reference-volume-source", "info")
+    secret = pod(box={"envFrom": [{"secretRef": {"name": "wandb"}}]})
+    (found,) = findings(job(secret), made("v1", "Secret", name="wandb", namespace="team-b"))
+    assert found.severity == "error"
 
 
 def test_system_classes_and_default_accounts_are_always_there() -> None:
