@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from trainshed.quantity import Quantity
 from trainshed.training import Mount, Training
 
 #: What one 8-GPU node offers to pods: its allocatable.
-PER_NODE: dict[str, int | str | Quantity] = {"cpu": 96, "memory": "400G", "nvidia.com/gpu": 8}
+PER_NODE: dict[str, int | str] = {"cpu": 96, "memory": "400G", "nvidia.com/gpu": 8}
 #: What a run takes of it besides the GPUs. The rest is for the pods that every node has (network, metrics, drivers):
 #: a pod as large as the node would fit on none.
-PER_RUN: dict[str, int | str | Quantity] = {"cpu": 88, "memory": "360G"}
+PER_RUN: dict[str, int | str] = {"cpu": 88, "memory": "360G"}
 LABELS = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
 
 IMAGE = "registry.example.com/trainshed/trainer:0.1.0"

@@ -8,6 +8,7 @@ from syrupy.assertion import SnapshotAssertion
 from tests.synthesis import NODE, h100, new_cluster, only, synth, told
 from trainshed.api import kueue as api
 from trainshed.gitops import Cluster
+from trainshed.quantity import Quantity
 from trainshed.tenancy import (
     AdmissionCheck,
     ClusterQueue,
@@ -97,7 +98,7 @@ def test_without_namespaces_everybody_may_use_it(cluster: Cluster) -> None:
 
 
 def test_a_spec_stands_alone(cluster: Cluster) -> None:
-    quota = api.ResourceQuota(name="cpu", nominal_quota="12000m")
+    quota = api.ResourceQuota(name="cpu", nominal_quota=Quantity("12000m"))
     group = api.ResourceGroup(covered_resources=["cpu"], flavors=[api.FlavorQuotas(name="h100", resources=[quota])])
     h100(cluster, nodes=0)
     ClusterQueue(cluster, "own", spec=api.ClusterQueueSpec(resource_groups=[group]))

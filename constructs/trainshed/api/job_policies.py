@@ -56,7 +56,7 @@ class PodFailurePolicyRule(Model):
 class PodFailurePolicy(Model):
     """Pod failures by cause; the first matching rule decides, others count towards backoffLimit. At most 20 rules."""
 
-    rules_: Annotated[list[PodFailurePolicyRule], Field(max_length=20)] = Field(alias="rules")
+    rules_: Annotated[list[PodFailurePolicyRule], Field(max_length=20, alias="rules")]
 
 
 class SuccessPolicyRule(Model):
@@ -82,7 +82,7 @@ class SuccessPolicyRule(Model):
 class SuccessPolicy(Model):
     """Early success of an Indexed Job: one fulfilled rule is enough, the other pods are then stopped."""
 
-    rules_: Annotated[list[SuccessPolicyRule], Field(min_length=1, max_length=20)] = Field(alias="rules")
+    rules_: Annotated[list[SuccessPolicyRule], Field(min_length=1, max_length=20, alias="rules")]
 
 
 def count_indexes(text: str, completions: int | None = None) -> tuple[int, str]:

@@ -42,7 +42,7 @@ class IPBlock(Model):
     """Addresses of a network, without those of the networks in `except_`, which lie inside it."""
 
     cidr: Cidr
-    except_: list[Cidr] | None = Field(None, alias="except")
+    except_: Annotated[list[Cidr] | None, Field(alias="except")] = None
 
     def rules(self) -> Iterator[Broken]:
         """`ValidateIPBlock`."""
@@ -82,7 +82,7 @@ class NetworkPolicyEgressRule(Model):
 class NetworkPolicyIngressRule(Model):
     """Who may connect to the pods: any of the peers at any of the ports. Empty or absent means all."""
 
-    from_: list[NetworkPolicyPeer] | None = Field(None, alias="from")
+    from_: Annotated[list[NetworkPolicyPeer] | None, Field(alias="from")] = None
     ports: list[NetworkPolicyPort] | None = None
 
 

@@ -20,7 +20,7 @@ class PolicyRule(Model):
     """Verbs on resources. `api_groups: [""]` is the core group; without `resource_names`, all names."""
 
     api_groups: list[Str] | None = None
-    non_resource_urls: list[Str] | None = Field(None, alias="nonResourceURLs")
+    non_resource_urls: Annotated[list[Str] | None, Field(alias="nonResourceURLs")] = None
     resource_names: list[Str] | None = None
     resources: list[Str] | None = None
     verbs: Annotated[list[Str], Field(min_length=1)]
@@ -46,7 +46,7 @@ class Role(KubernetesObject):
 
     api_version: Literal["rbac.authorization.k8s.io/v1"] = "rbac.authorization.k8s.io/v1"
     kind: Literal["Role"] = "Role"
-    rules_: list[PolicyRule] | None = Field(None, alias="rules")
+    rules_: Annotated[list[PolicyRule] | None, Field(alias="rules")] = None
 
 
 class RoleRef(Model):

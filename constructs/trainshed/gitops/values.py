@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, GetPydanticSchema, ValidationError
 
 from trainshed.api.base import Model
 from trainshed.api.explain import faults_of
@@ -47,6 +47,13 @@ def is_broken(thing: Any) -> bool:
     return hasattr(type(thing), "is_broken") and thing.is_broken is True
 
 
+def read_as(kind: Any) -> GetPydanticSchema:
+    """Marks a field (`Annotated[what people may write, read_as(kind)]`) whose value is judged as a `kind` and kept as
+    one: its hint is for whoever writes the field, `kind` for whoever reads it."""
+    return GetPydanticSchema(lambda _, handler: handler(kind))
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(Field,))  # a metaclass does not inherit pydantic's
 class _Collecting(ModelMetaclass):
     if not TYPE_CHECKING:  # a type checker looks at the fields
 
@@ -100,7 +107,7 @@ def _broken(kind: type[V], faults: list[Fault] | tuple[Fault, ...]) -> V:
     if not _collectors:
         raise Faults(faults)
     _collectors[-1].extend(faults)
-    value = cast("V", kind.model_construct())  # mypy takes Self for the base class here
+    value = kind.model_construct()
     vars(value)[_TOLD] = tuple(faults)
     return value
 

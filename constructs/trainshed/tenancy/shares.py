@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final, cast
 
 from pydantic import AfterValidator, Field, TypeAdapter
 from pydantic_core import PydanticCustomError
@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from trainshed.api.base import Broken
 from trainshed.api.core.resources import is_extended, node_resource_error
 from trainshed.api.types import Int32, shaped
-from trainshed.gitops.values import Value, made
+from trainshed.gitops.values import Value, made, read_as
 from trainshed.quantity import Quantity
 
 _AMOUNT: Final = TypeAdapter(Quantity)
@@ -28,7 +28,9 @@ def _quantity(value: Any) -> Any:
 ResourceName = Annotated[str, shaped(node_resource_error)]
 Resources = dict[str, Quantity]
 #: As people write an amount: 8, "64Gi", 0.5.
-Amount = Annotated[str | int | float | Quantity, AfterValidator(_quantity)]
+AnyAmount = str | int | float | Quantity
+#: One that is not negative.
+Amount = Annotated[AnyAmount, AfterValidator(_quantity)]
 
 #: The order in which Kueue's coveredResources are listed: what every pod needs first, then devices by name.
 _FIRST = ("cpu", "memory")
@@ -40,18 +42,23 @@ class Share(Value):
     example: ClassVar[str] = "nodes(3)"
 
     nodes: Annotated[Int32, Field(ge=0)] | None = None
-    resources: Resources | None = None
+    resources: Annotated[Mapping[str, AnyAmount], read_as(Resources)] | None = None
+
+    @property
+    def amounts(self) -> Resources:
+        """The explicit amounts, none where the share counts nodes."""
+        return cast("Resources", self.resources or {})
 
     def rules(self) -> Iterator[Broken]:
         """Exactly one of the two, and no negative amount."""
         if (self.nodes is None) == (self.resources is None):
             yield Broken("", "needs either nodes or resources", 'write for example "nodes: 3"')
-        yield from amount_rules(self.resources or {}, "resources")
+        yield from amount_rules(self.amounts, "resources")
 
     def of(self, per_node: Mapping[str, Quantity]) -> Resources:
         """The amounts this share stands for, in a pool whose nodes offer `per_node` each."""
         if self.resources is not None:
-            return dict(self.resources)
+            return dict(self.amounts)
         return {name: amount * (self.nodes or 0) for name, amount in per_node.items()}
 
 
@@ -60,7 +67,7 @@ def nodes(count: int) -> Share:
     return made(Share, "nodes()", {"nodes": count}, lambda _: "count")
 
 
-def resources(**amounts: str | int | Quantity) -> Share:
+def resources(**amounts: AnyAmount) -> Share:
     """Explicit amounts; a name with other characters is given as `resources(**{"nvidia.com/gpu": 24})`.
 
     What is no quantity, a negative one, and a part of a device are told as mistakes (see `gitops.values`).

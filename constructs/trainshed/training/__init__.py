@@ -1,5 +1,6 @@
 """Components for training runs: one job description, one module per way to run it."""
 
+from trainshed.api.core.affinity import Toleration
 from trainshed.training.description import Mount, SecretEnv, TopologyRequest, Training
 from trainshed.training.indexed_job import IndexedJob
 from trainshed.training.jobset import JobSet
@@ -11,6 +12,7 @@ __all__ = [
     "JobSet",
     "Mount",
     "SecretEnv",
+    "Toleration",
     "TopologyRequest",
     "TrainJob",
     "Training",

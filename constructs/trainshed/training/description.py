@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, ClassVar, Final, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Final, Literal, cast
 
 from pydantic import Field
 
@@ -13,9 +13,10 @@ from trainshed.api.core.affinity import Toleration
 from trainshed.api.core.resources import container_resource_error, device_error, is_extended
 from trainshed.api.core.shapes import descending_path_error, env_name_error, key_error
 from trainshed.api.types import Bool, DnsSubdomain, Int32, LabelKey, LabelValue, Str, shaped, unique
-from trainshed.gitops.values import Value
+from trainshed.gitops.values import Value, read_as
 from trainshed.quantity import Quantity
 from trainshed.tenancy.pool import Level
+from trainshed.tenancy.shares import AnyAmount
 
 #: /dev/shm of one process unless said otherwise: NCCL's buffers and a DataLoader's batches.
 SHARED_MEMORY_PER_PROCESS = Quantity("4Gi")
@@ -87,23 +88,25 @@ class Training(Value):
     image: Annotated[Str, shaped(image_error), Field(max_length=500)]
     script: Annotated[Text, Field(min_length=1)]
     launcher: Literal["torchrun", "trainshed"] = "torchrun"
-    args: list[Text] = []
-    env: dict[EnvName, Text | SecretEnv] = {}
-    resources: dict[ContainerResource, Quantity] = Field(default_factory=dict)
+    args: Annotated[Sequence[str], read_as(list[Text])] = []
+    env: Annotated[Mapping[str, str | SecretEnv], read_as(dict[EnvName, Text | SecretEnv])] = {}
+    resources: Annotated[Mapping[str, AnyAmount], read_as(dict[ContainerResource, Quantity])] = Field(
+        default_factory=dict
+    )
     processes_per_node: Annotated[Int32, Field(ge=1)] | None = None
     gpu_resource: ContainerResource = "nvidia.com/gpu"
-    shared_memory: Quantity | None = None
-    volumes: list[Mount] = []
+    shared_memory: Annotated[AnyAmount, read_as(Quantity)] | None = None
+    volumes: Annotated[Sequence[Mount], read_as(list[Mount])] = []
     checkpoint: Mount | None = None
     grace_period: Annotated[Int32, Field(ge=30)] = 120
     retries: Annotated[Int32, Field(ge=0, le=MAX_RETRIES)] = 3
     deadline: Annotated[Int32, Field(ge=1)] | None = None
     priority: DnsSubdomain | None = None
     topology: TopologyRequest | None = None
-    tolerations: list[Toleration] = []
-    node_selector: dict[LabelKey, LabelValue] = {}
+    tolerations: Annotated[Sequence[Toleration | Mapping[str, Any]], read_as(list[Toleration])] = []
+    node_selector: Annotated[Mapping[str, str], read_as(dict[LabelKey, LabelValue])] = {}
     service_account: DnsSubdomain | None = None
-    image_pull_secrets: Annotated[list[DnsSubdomain], unique] = []
+    image_pull_secrets: Annotated[Sequence[str], read_as(Annotated[list[DnsSubdomain], unique])] = []
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
     port: Annotated[Int32, Field(ge=1024, le=65535)] = 29500
     user: Annotated[Int32, Field(ge=1)] = 10001
@@ -122,13 +125,20 @@ class Training(Value):
     @property
     def shm(self) -> Quantity:
         """The size of /dev/shm."""
-        return self.shared_memory if self.shared_memory is not None else SHARED_MEMORY_PER_PROCESS * self.processes
+        if self.shared_memory is None:
+            return SHARED_MEMORY_PER_PROCESS * self.processes
+        return cast("Quantity", self.shared_memory)
+
+    @property
+    def amounts(self) -> dict[str, Quantity]:
+        """What a node's container asks for besides GPUs: `resources` as they are read."""
+        return cast("dict[str, Quantity]", self.resources)
 
     @property
     def node_resources(self) -> dict[str, Quantity]:
         """Requests and limits of a node's container, GPUs included."""
         gpus = {self.gpu_resource: Quantity(self.gpus_per_node)} if self.gpus_per_node else {}
-        return {**self.resources, **gpus}
+        return {**self.amounts, **gpus}
 
     @property
     def mounts(self) -> list[Mount]:
@@ -156,14 +166,14 @@ class Training(Value):
                 yield Broken(f"env[{name}]", "is set by the torchrun wiring", "leave it out")
 
     def _amount_rules(self) -> Iterator[Broken]:
-        for name, amount in self.resources.items():
+        for name, amount in self.amounts.items():
             if amount <= Quantity(0):
                 yield Broken(f"resources[{name}]", f"{amount} is not above 0", "write what a node needs")
             elif is_extended(name) and not amount.is_whole():
                 yield Broken(f"resources[{name}]", f"{amount} is not a whole number", "devices are counted whole")
-        if self.shared_memory is not None and self.shared_memory <= Quantity(0):
-            yield Broken("sharedMemory", f"{self.shared_memory} is not above 0", "write a size such as 64Gi")
-        memory = self.resources.get("memory")
+        if self.shm <= Quantity(0):
+            yield Broken("sharedMemory", f"{self.shm} is not above 0", "write a size such as 64Gi")
+        memory = self.amounts.get("memory")
         if memory is None:
             yield Broken("resources[memory]", "is missing", 'write what a node needs, such as "360G"')
         elif self.shm >= memory:

@@ -6,8 +6,9 @@ the layer that restarts the gang, no service-account token, a grace period to sa
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
+from trainshed.api.core.affinity import Toleration
 from trainshed.api.core.container import Container, VolumeMount
 from trainshed.api.core.env import EnvVar, EnvVarSource
 from trainshed.api.core.pod import PodSpec, PodTemplateSpec
@@ -40,7 +41,7 @@ def pod_spec(training: Training, run: str, wiring: Wiring | None) -> PodSpec:
         enable_service_links=False,
         init_containers=[_doctor(training)] if training.doctor else None,
         image_pull_secrets=[LocalObjectReference(name=name) for name in training.image_pull_secrets] or None,
-        node_selector=training.node_selector or None,
+        node_selector=dict(training.node_selector) or None,
         restart_policy="Never",
         security_context=PodSecurityContext(
             fs_group=training.user,
@@ -52,7 +53,7 @@ def pod_spec(training: Training, run: str, wiring: Wiring | None) -> PodSpec:
         ),
         service_account_name=training.service_account,
         termination_grace_period_seconds=training.grace_period,
-        tolerations=training.tolerations or None,
+        tolerations=cast("list[Toleration]", training.tolerations) or None,
         volumes=_volumes(training),
     )
 

@@ -46,7 +46,7 @@ class ClientIPConfig(Model):
 class SessionAffinityConfig(Model):
     """Settings of session affinity."""
 
-    client_ip: ClientIPConfig | None = Field(None, alias="clientIP")
+    client_ip: Annotated[ClientIPConfig | None, Field(alias="clientIP")] = None
 
 
 class ServiceSpec(Model):
@@ -56,9 +56,9 @@ class ServiceSpec(Model):
     """
 
     allocate_load_balancer_node_ports: Bool | None = None
-    cluster_ip: Str | None = Field(None, alias="clusterIP")
-    cluster_ips: Annotated[list[Str], Field(max_length=2)] | None = Field(None, alias="clusterIPs")
-    external_ips: list[Str] | None = Field(None, alias="externalIPs")
+    cluster_ip: Annotated[Str | None, Field(alias="clusterIP")] = None
+    cluster_ips: Annotated[Annotated[list[Str], Field(max_length=2)] | None, Field(alias="clusterIPs")] = None
+    external_ips: Annotated[list[Str] | None, Field(alias="externalIPs")] = None
     external_name: Str | None = None
     external_traffic_policy: Literal["Cluster", "Local"] | None = None
     health_check_node_port: Annotated[Int32, Field(ge=0, le=65535)] | None = None
@@ -66,7 +66,7 @@ class ServiceSpec(Model):
     ip_families: Annotated[list[Literal["IPv4", "IPv6"]], Field(max_length=2), unique] | None = None
     ip_family_policy: Literal["SingleStack", "PreferDualStack", "RequireDualStack"] | None = None
     load_balancer_class: LabelKey | None = None
-    load_balancer_ip: Str | None = Field(None, alias="loadBalancerIP")
+    load_balancer_ip: Annotated[Str | None, Field(alias="loadBalancerIP")] = None
     load_balancer_source_ranges: list[Str] | None = None
     ports: list[ServicePort] | None = None
     publish_not_ready_addresses: Bool | None = None
