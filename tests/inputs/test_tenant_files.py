@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.synthesis import h100, new_cluster, synth, told
+from trainshed.api.kueue import ClusterQueuePreemption
 from trainshed.faults import Faults
 from trainshed.gitops import Cluster
 from trainshed.inputs import load_tenants
-from trainshed.tenancy import Cohort, NodePool, Tenant, nodes, resources
+from trainshed.tenancy import AdmissionCheck, Cohort, NodePool, Tenant, nodes, resources
 
 EVERYTHING = """# yaml-language-server: $schema=../../../schemas/tenant.json
 name: research
@@ -34,6 +35,12 @@ podSecurity: baseline
 containerDefaults: {cpu: 0.5, memory: 1Gi}
 clusterQueue: clusterq-research
 localQueue: llm
+namespaceLabels: {cost-center: "42"}
+queueingStrategy: StrictFIFO
+preemption: {reclaimWithinCohort: LowerPriority}
+admissionChecks: [budget]
+fairSharingWeight: 0.5
+stopPolicy: HoldAndDrain
 """
 MINIMAL = "name: research\nnamespaces: [n]\nguarantee:\n  h100: {nodes: 1}\n"
 
@@ -44,11 +51,12 @@ def cluster() -> Cluster:
 
 
 def furnished() -> Cluster:
-    """A cluster with two pools and a cohort."""
+    """A cluster with two pools, a cohort and an admission check."""
     cluster = new_cluster()
     h100(cluster)
     NodePool(cluster, "cpu", nodes=20, per_node={"cpu": 64, "memory": "256Gi"})
     Cohort(cluster, "shared")
+    AdmissionCheck(cluster, "budget", controller="example.com/budget")
     return cluster
 
 
@@ -88,6 +96,12 @@ def test_a_file_says_what_python_says(cluster: Cluster, tmp_path: Path) -> None:
         container_defaults={"cpu": "500m", "memory": "1Gi"},
         cluster_queue="clusterq-research",
         local_queue="llm",
+        namespace_labels={"cost-center": "42"},
+        queueing_strategy="StrictFIFO",
+        preemption=ClusterQueuePreemption(reclaim_within_cohort="LowerPriority"),
+        admission_checks=other.all_of(AdmissionCheck),
+        fair_sharing_weight="500m",
+        stop_policy="HoldAndDrain",
     )
     # THEN both render the same
     assert synth(cluster) == synth(other)
@@ -155,6 +169,20 @@ def test_any_way_to_write_it(cluster: Cluster, tmp_path: Path, text: str) -> Non
             MINIMAL.replace("[n]", "[n, 12]"),
             'research.yaml:2:17: Tenant "research", namespaces[1]: is the number 12, must be a string; '
             'write it in quotes: "12"',
+        ),
+        (
+            MINIMAL + "admissionChecks: [bugdet]\n",
+            'research.yaml:5:19: Tenant "research", admissionChecks[0]: cluster "lab" has no admission check "bugdet"; '
+            'did you mean "budget"?',
+        ),
+        (
+            MINIMAL + "stopPolicy: Drain\n",
+            'research.yaml:5:1: Tenant "research", stopPolicy: is "Drain", must be one of None, Hold, HoldAndDrain',
+        ),
+        (
+            MINIMAL + "namespaceLabels:\n  trainshed.dev/tenant: other\n",
+            'research.yaml:6:3: Tenant "research", namespaceLabels[trainshed.dev/tenant]: the key is wrong: '
+            '"trainshed.dev/tenant" is Trainshed\'s; leave it out',
         ),
     ],
 )

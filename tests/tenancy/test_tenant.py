@@ -8,8 +8,18 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from tests.synthesis import Manifest, h100, new_cluster, only, synth, told
+from trainshed.api.kueue import ClusterQueuePreemption
 from trainshed.gitops import Cluster
-from trainshed.tenancy import Cohort, External, NodePool, Tenant, WorkloadPriorityClass, nodes, resources
+from trainshed.tenancy import (
+    AdmissionCheck,
+    Cohort,
+    External,
+    NodePool,
+    Tenant,
+    WorkloadPriorityClass,
+    nodes,
+    resources,
+)
 
 GPU = "nvidia.com/gpu"
 
@@ -162,6 +172,62 @@ def test_roles_cover_the_kinds_allowed_and_nothing_that_grants_quota(cluster: Cl
 def test_without_owners_nobody_is_bound(cluster: Cluster) -> None:
     Tenant(cluster, "a", namespaces=["n"], guarantee={h100(cluster): nodes(1)})
     assert "RoleBinding" not in [item["kind"] for item in synth(cluster)]
+
+
+def test_what_a_cluster_queue_takes_can_be_said_of_the_tenant(cluster: Cluster) -> None:
+    Tenant(
+        cluster,
+        "a",
+        namespaces=["n"],
+        guarantee={h100(cluster): nodes(1)},
+        cohort=Cohort(cluster, "c"),
+        queueing_strategy="StrictFIFO",
+        preemption=ClusterQueuePreemption(within_cluster_queue="LowerOrNewerEqualPriority"),
+        admission_checks=[AdmissionCheck(cluster, "budget", controller="example.com/budget"), External("hours")],
+        fair_sharing_weight=2,
+        stop_policy="HoldAndDrain",
+        namespace_labels={"cost-center": "42", "kueue.x-k8s.io/managed": "true"},
+    )
+    made = synth(cluster)
+    spec = only(made, "ClusterQueue")["spec"]
+    assert {field: value for field, value in spec.items() if field not in ("resourceGroups", "namespaceSelector")} == {
+        "cohortName": "c",
+        "queueingStrategy": "StrictFIFO",
+        "preemption": {"withinClusterQueue": "LowerOrNewerEqualPriority"},
+        "admissionChecksStrategy": {"admissionChecks": [{"name": "budget"}, {"name": "hours"}]},
+        "fairSharing": {"weight": "2"},
+        "stopPolicy": "HoldAndDrain",
+    }
+    labels = only(made, "Namespace")["metadata"]["labels"]
+    assert (labels["cost-center"], labels["kueue.x-k8s.io/managed"]) == ("42", "true")
+    assert labels["trainshed.dev/tenant"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        (
+            {"namespace_labels": {"pod-security.kubernetes.io/enforce": "baseline"}},
+            "namespace_labels[pod-security.kubernetes.io/enforce]: the key is wrong: "
+            '"pod-security.kubernetes.io/enforce" is set already; write the level as pod_security',
+        ),
+        (
+            {"namespace_labels": {"argocd.argoproj.io/instance": "x"}},
+            "namespace_labels[argocd.argoproj.io/instance]: the key is wrong: "
+            '"argocd.argoproj.io/instance" is Argo CD\'s; leave it out',
+        ),
+        ({"fair_sharing_weight": "1n"}, "fair_sharing_weight: is 1n, too small to count; write 0, or more than 1n"),
+        ({"stop_policy": "Drain"}, 'stop_policy: is "Drain", must be one of None, Hold, HoldAndDrain or None'),
+        (
+            {"admission_checks": ["budget"]},
+            'admission_checks[0]: is the string "budget"; pass the AdmissionCheck itself, or External("…") for one '
+            "that is declared elsewhere",
+        ),
+    ],
+)
+def test_mistakes_in_what_is_passed_on(cluster: Cluster, given: dict[str, Any], fault: str) -> None:
+    Tenant(cluster, "a", namespaces=["n"], guarantee={h100(cluster): nodes(1)}, **given)
+    assert told(cluster) == [f'Tenant "a", {fault}']
 
 
 def test_names_and_container_defaults_can_be_chosen(cluster: Cluster) -> None:

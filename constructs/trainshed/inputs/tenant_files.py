@@ -15,6 +15,7 @@ from trainshed.gitops.cluster import Cluster
 from trainshed.gitops.values import calling_place, written_in
 from trainshed.inputs.tenant_folder import entries
 from trainshed.inputs.yaml_file import YamlFile, read_yaml
+from trainshed.tenancy.admission import AdmissionCheck
 from trainshed.tenancy.external import External
 from trainshed.tenancy.kueue import Cohort
 from trainshed.tenancy.pool import NodePool
@@ -103,6 +104,7 @@ def _load(cluster: Cluster, path: Path, read: YamlFile, name: str) -> Tenant:
 def _arguments(cluster: Cluster, spec: TenantFile) -> dict[str, Any]:
     pools = {pool.name: pool for pool in _pools(cluster)}
     cohorts = {cohort.name: cohort for cohort in _cohorts(cluster)}
+    checks = {check.name: check for check in _checks(cluster)}
 
     def by_pool(shares: dict[str, Any]) -> dict[NodePool, Share | Literal["unlimited"]]:
         return {pools[name]: share for name, share in shares.items() if name in pools}
@@ -114,11 +116,12 @@ def _arguments(cluster: Cluster, spec: TenantFile) -> dict[str, Any]:
         "guarantee": by_pool(spec.guarantee),
         "borrow": by_pool(spec.borrow),
         "lend": spec.lend if isinstance(spec.lend, str) else by_pool(spec.lend),
+        "admission_checks": [checks[name] for name in spec.admission_checks if name in checks],
     }
 
 
 def _reference_faults(cluster: Cluster, read: YamlFile, title: str) -> Iterator[Fault]:
-    """Pools and cohorts that the cluster does not have."""
+    """Pools, cohorts and admission checks that the cluster does not have."""
     pools = [pool.name for pool in _pools(cluster)]
     for field in ("guarantee", "borrow", "lend"):
         shares = read.data.get(field)
@@ -129,6 +132,11 @@ def _reference_faults(cluster: Cluster, read: YamlFile, title: str) -> Iterator[
     cohort = read.data.get("cohort")
     if isinstance(cohort, str) and cohort not in cohorts:
         yield _unknown("cohort", cohort, cohorts, cluster, title, "cohort", read, ("cohort",))
+    checks, listed = [check.name for check in _checks(cluster)], read.data.get("admissionChecks")
+    for index, name in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(name, str) and name not in checks:
+            field, path = f"admissionChecks[{index}]", ("admissionChecks", index)
+            yield _unknown("admission check", name, checks, cluster, title, field, read, path)
 
 
 def _unknown(
@@ -139,7 +147,7 @@ def _unknown(
     title: str,
     field: str,
     read: YamlFile,
-    path: tuple[str, ...],
+    path: tuple[int | str, ...],
 ) -> Fault:
     fix = nearest(name, known) or (f"it has {', '.join(known)}" if known else f"declare one in cluster {cluster.id}")
     return Fault(f'cluster "{cluster.id}" has no {what} "{name}"', title, field, fix, read.place(path))
@@ -151,3 +159,7 @@ def _pools(cluster: Cluster) -> Sequence[NodePool]:
 
 def _cohorts(cluster: Cluster) -> Sequence[Cohort]:
     return cluster.declared(Cohort)
+
+
+def _checks(cluster: Cluster) -> Sequence[AdmissionCheck]:
+    return cluster.declared(AdmissionCheck)

@@ -8,11 +8,16 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from trainshed.api.base import Broken, Model
-from trainshed.api.types import DnsLabel, DnsSubdomain, Str, shaped, unique
+from trainshed.api.kueue import ClusterQueuePreemption, FairSharing
+from trainshed.api.kueue.fair_sharing import weight_rules
+from trainshed.api.types import DnsLabel, DnsSubdomain, LabelValue, Str, shaped, unique
+from trainshed.gitops.keys import NamespaceLabel
 from trainshed.quantity import Quantity
+from trainshed.tenancy.kueue import StopPolicy
 from trainshed.tenancy.shares import Resources, Share, amount_rules
 
 WorkloadKind = Literal["TrainJob", "JobSet", "Job"]
+QueueingStrategy = Literal["StrictFIFO", "BestEffortFIFO"]
 PodSecurity = Literal["restricted", "baseline", "privileged"]
 
 
@@ -98,6 +103,34 @@ class TenantSpec(Model):
     local_queue: Annotated[
         DnsLabel | None, Field(description="Name of the LocalQueues. Default: the tenant's name.")
     ] = None
+    namespace_labels: Annotated[
+        dict[NamespaceLabel, LabelValue], Field(description="Labels of the tenant's namespaces, on top of ours.")
+    ] = {}
+    queueing_strategy: Annotated[
+        QueueingStrategy,
+        Field(description="Whether a run that does not fit yet holds back later ones (StrictFIFO) or not."),
+    ] = "BestEffortFIFO"
+    preemption: Annotated[
+        ClusterQueuePreemption | None,
+        Field(
+            description="Whom a waiting run may push out. Default: runs of lower priority of the tenant, and whoever "
+            "of its cohort holds what the tenant is guaranteed. What is given stands alone: the rest is Never."
+        ),
+    ] = None
+    admission_checks: Annotated[
+        list[DnsSubdomain], Field(description="AdmissionChecks that a run has to pass besides quota."), unique
+    ] = []
+    fair_sharing_weight: Annotated[
+        Quantity | None,
+        Field(description="Weight in sharing out idle quota, where Kueue shares fairly. Default (Kueue): 1."),
+    ] = None
+    stop_policy: Annotated[
+        StopPolicy | None,
+        Field(
+            description="Hold admits no run any more; HoldAndDrain also evicts those that run, as before the tenant "
+            "is removed. Default: neither."
+        ),
+    ] = None
 
     def rules(self) -> Iterator[Broken]:
         """Namespaces and groups of the system are nobody's; borrowing and lending need a cohort (Kueue 0.19.2,
@@ -118,3 +151,5 @@ class TenantSpec(Model):
                 if pool not in self.guarantee:
                     yield Broken(f"lend.{pool}", "is lent, but nothing of this pool is guaranteed", "leave it out")
         yield from amount_rules(self.container_defaults, "containerDefaults")
+        for broken in weight_rules(FairSharing(weight=self.fair_sharing_weight)):
+            yield Broken("fairSharingWeight", broken.message, broken.fix)

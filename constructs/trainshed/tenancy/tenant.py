@@ -10,17 +10,20 @@ from pydantic import Field, ValidationError
 
 from trainshed.api.base import KubernetesObject
 from trainshed.api.explain import faults_of
-from trainshed.api.types import DnsLabel, DnsSubdomain, unique
+from trainshed.api.kueue import ClusterQueuePreemption
+from trainshed.api.types import DnsLabel, DnsSubdomain, LabelValue, unique
 from trainshed.faults import Fault, nearest
 from trainshed.gitops.application import Access
+from trainshed.gitops.keys import NamespaceLabel
 from trainshed.gitops.names import ARGOCD, PLATFORM
+from trainshed.tenancy.admission import AdmissionCheck
 from trainshed.tenancy.external import External, name_of
-from trainshed.tenancy.kueue import Cohort
+from trainshed.tenancy.kueue import Cohort, StopPolicy
 from trainshed.tenancy.pool import Claimant, NodePool
 from trainshed.tenancy.queue_ref import QueueRef
 from trainshed.tenancy.references import lendable
 from trainshed.tenancy.shares import Amount, ResourceName, Resources, Share
-from trainshed.tenancy.spec import Owner, PodSecurity, TenantSpec, WorkloadKind
+from trainshed.tenancy.spec import Owner, PodSecurity, QueueingStrategy, TenantSpec, WorkloadKind
 from trainshed.tenancy.tenant_objects import allowed_kinds, tenant_objects
 from trainshed.tenancy.tiers import TIERS, declared_classes, ensure_tier
 
@@ -57,6 +60,12 @@ class Tenant(Claimant):
         container_defaults: Mapping[ResourceName, Amount] | None = None,
         cluster_queue: DnsSubdomain | None = None,
         local_queue: DnsLabel | None = None,
+        namespace_labels: Mapping[NamespaceLabel, LabelValue] | None = None,
+        queueing_strategy: QueueingStrategy = "BestEffortFIFO",
+        preemption: ClusterQueuePreemption | None = None,
+        admission_checks: Sequence[AdmissionCheck | External] = (),
+        fair_sharing_weight: Amount | None = None,
+        stop_policy: StopPolicy | None = None,
     ) -> None:
         super().__init__(scope, id)
         self.spec: TenantSpec | None = None
@@ -75,6 +84,12 @@ class Tenant(Claimant):
             "pod_security": pod_security,
             "cluster_queue": cluster_queue,
             "local_queue": local_queue,
+            "namespace_labels": dict(namespace_labels or {}),
+            "queueing_strategy": queueing_strategy,
+            "preemption": preemption,
+            "admission_checks": [name_of(check) for check in admission_checks],
+            "fair_sharing_weight": fair_sharing_weight,
+            "stop_policy": stop_policy,
         }
         if container_defaults is not None:
             given["container_defaults"] = dict(container_defaults)

@@ -8,10 +8,18 @@ from typing import Final
 
 from trainshed.api.base import KubernetesObject, ObjectMeta
 from trainshed.api.core.limit_range import LimitRange, LimitRangeItem, LimitRangeSpec
-from trainshed.api.kueue import ClusterQueue, ClusterQueuePreemption, ClusterQueueSpec, LocalQueue, LocalQueueSpec
+from trainshed.api.kueue import (
+    AdmissionChecksStrategy,
+    AdmissionCheckStrategyRule,
+    ClusterQueue,
+    ClusterQueuePreemption,
+    ClusterQueueSpec,
+    LocalQueue,
+    LocalQueueSpec,
+)
 from trainshed.api.rbac import PolicyRule, Role, RoleBinding, RoleRef, Subject
 from trainshed.quantity import Quantity
-from trainshed.tenancy.kueue import selects
+from trainshed.tenancy.kueue import fair_sharing, selects
 from trainshed.tenancy.namespace import namespace_object
 from trainshed.tenancy.quotas import PoolQuota, has_devices, resource_groups
 from trainshed.tenancy.shares import Resources
@@ -46,7 +54,7 @@ def tenant_objects(tenant: str, spec: TenantSpec, per_node: Mapping[str, Resourc
     yield _cluster_queue(cluster_queue, spec, per_node)
     limits = _limits(spec)
     for namespace in spec.namespaces:
-        yield namespace_object(namespace, spec.pod_security, {TENANT_LABEL: tenant})
+        yield namespace_object(namespace, spec.pod_security, {**spec.namespace_labels, TENANT_LABEL: tenant})
         yield LocalQueue(
             metadata=ObjectMeta(name=spec.local_queue or tenant, namespace=namespace),
             spec=LocalQueueSpec(cluster_queue=cluster_queue),
@@ -58,16 +66,21 @@ def tenant_objects(tenant: str, spec: TenantSpec, per_node: Mapping[str, Resourc
 
 
 def _cluster_queue(name: str, spec: TenantSpec, per_node: Mapping[str, Resources]) -> ClusterQueue:
+    checks = [AdmissionCheckStrategyRule(name=check) for check in spec.admission_checks]
+    usual = ClusterQueuePreemption(
+        reclaim_within_cohort="Any" if spec.cohort else "Never", within_cluster_queue="LowerPriority"
+    )
     return ClusterQueue(
         metadata=ObjectMeta(name=name),
         spec=ClusterQueueSpec(
             resource_groups=resource_groups(_quotas(spec, per_node)),
             cohort_name=spec.cohort,
-            queueing_strategy="BestEffortFIFO",
+            queueing_strategy=spec.queueing_strategy,
             namespace_selector=selects(spec.namespaces),
-            preemption=ClusterQueuePreemption(
-                reclaim_within_cohort="Any" if spec.cohort else "Never", within_cluster_queue="LowerPriority"
-            ),
+            preemption=spec.preemption or usual,
+            admission_checks_strategy=AdmissionChecksStrategy(admission_checks=checks) if checks else None,
+            stop_policy=spec.stop_policy,
+            fair_sharing=fair_sharing(spec.fair_sharing_weight),
         ),
     )
 
