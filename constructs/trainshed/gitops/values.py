@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from pydantic import BaseModel, Field, GetPydanticSchema, ValidationError
 
@@ -82,6 +82,15 @@ class Value(Model, metaclass=_Collecting):
     def is_broken(self) -> bool:
         """Whether it has mistakes, which are told already; then it has no fields."""
         return _TOLD in vars(self)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """The value with other fields: judged as if it were made anew, unlike pydantic's. A broken one stays broken."""
+        if not update or self.is_broken:
+            return super().model_copy(deep=deep)
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        aliases = {field.alias: name for name, field in type(self).model_fields.items()}
+        changed = type(self)(**{**given, **{aliases.get(name, name): value for name, value in update.items()}})
+        return changed.model_copy(deep=True) if deep else changed
 
     if not TYPE_CHECKING:
 

@@ -79,6 +79,7 @@ class Training(Value):
     SIGTERM and SIGKILL in which a preempted run saves. `retries` restart the whole gang after a failure of its own;
     disruptions such as preemption do not count. `deadline` bounds the run in seconds. `doctor` looks at each node
     before the run (the trainer's `doctor`, an init container of the same image); a sick one fails its pod, and counts.
+    A variant is a copy, judged like any other: `training.model_copy(update={"nodes": 4})`.
     """
 
     example: ClassVar[str] = 'Training(nodes=2, gpus_per_node=8, image="…", script="…", resources={…})'
