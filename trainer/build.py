@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from trainer import __version__, budget, exits, models, optim, rng, topology, zero
-from trainer.checkpoint import resume
+from trainer.checkpoint import layout, resume
 from trainer.checkpoint.layout import Meta
 from trainer.checkpoint.save import Saver
 from trainer.comm import Comm
@@ -28,6 +28,7 @@ from trainer.loop import Loop, Progress
 from trainer.metrics import Gauges, Goodput, Journal, serve
 from trainer.models import Trained
 from trainer.preempt import Preemption
+from trainer.startup import record_collectives
 from trainer.watch import Watch
 
 PEAK_BF16_FLOPS = {"H100": 989e12, "H200": 989e12, "H800": 989e12, "A100": 312e12, "B200": 2250e12, "L40S": 362e12}
@@ -66,7 +67,7 @@ def record_flight(folder: Path, env: MutableMapping[str, str]) -> None:
 
     What is already set stays. Both names of the file's variable are set: torch 2.11 knows the older one only.
     """
-    env.setdefault("TORCH_NCCL_TRACE_BUFFER_SIZE", "2000")
+    record_collectives(env)
     env.setdefault("TORCH_NCCL_DUMP_ON_TIMEOUT", "1")
     for name in ("TORCH_NCCL_DEBUG_INFO_TEMP_FILE", "TORCH_FR_DUMP_TEMP_FILE"):
         env.setdefault(name, str(folder.absolute() / "nccl-"))
@@ -119,7 +120,7 @@ def build(config: Config, comm: Comm, journal: Journal, goodput: Goodput, preemp
         pinned=device.type == "cuda",
     )
     evaluation = _evaluation(config, comm, manifest, model, plain_forward)
-    folder = Path(config.run.dir) / "checkpoints"
+    folder = Path(config.run.dir) / layout.FOLDER
     save = config.checkpoint
     loop = Loop(
         config=config,

@@ -16,6 +16,8 @@ from trainer.exits import Stop
 
 def read_weights(checkpoint: Path) -> dict[str, Tensor]:
     """All weights of a verified checkpoint by parameter name. Raises `Stop` 65 for a bad one."""
+    if found := layout.committed(layout.checkpoints_of(checkpoint)):
+        raise Stop(exits.USAGE, f"{checkpoint}: has {len(found)} checkpoints; name one of them, such as {found[0][1]}")
     try:
         layout.verify(checkpoint)
     except BadCheckpoint as error:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from trainer import exits, outcome, topology
 from trainer.exits import Stop
 from trainer.outcome import Outcome
-from trainer.startup import uncollected
+from trainer.startup import record_collectives, uncollected
 
 if TYPE_CHECKING:
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
@@ -93,6 +93,7 @@ def _launch(arguments: list[str], folder: Path) -> Outcome:
     options = _parse(arguments)
     _fill_rendezvous(options)
     try:
+        share_cpus(options.nproc_per_node)
         config, command, command_arguments = config_from_args(options)
     except ValueError as error:
         given = ", ".join(f"{name}={os.environ[name]}" for name in sorted(os.environ) if name.startswith("PET_"))
@@ -102,10 +103,9 @@ def _launch(arguments: list[str], folder: Path) -> Outcome:
     if not (options.module or options.no_python or Path(script).exists()):
         raise Stop(exits.USAGE, f"{script}: no such script")
     _wait_before_kill(config, shutdown)
-    os.environ.setdefault("OMP_NUM_THREADS", str(topology.threads_per_process(config.nproc_per_node)))
     use_huge_pages()
     os.environ["TRAINSHED_LAUNCHER_PID"] = str(os.getpid())
-    os.environ.setdefault("TORCH_NCCL_TRACE_BUFFER_SIZE", "2000")
+    record_collectives(os.environ)
     rendezvous.prepare(config, float(os.environ.get(MASTER_TIMEOUT_VARIABLE, DEFAULT_MASTER_TIMEOUT_SECONDS)))
     _heed_signals()
     try:
@@ -149,6 +149,17 @@ def _fill_rendezvous(options: Any) -> None:
         options.rdzv_id = f"trainer-{os.getpid()}"
     if options.master_port is None:
         options.master_port = 29500
+
+
+def share_cpus(processes: str) -> None:
+    """Set OMP_NUM_THREADS, unless it is set: the node's CPUs are shared out among its ranks.
+
+    Before torchrun's own reading of its options, which would make it 1. Raises ValueError for no number of ranks.
+    """
+    from torch.distributed.run import determine_local_world_size
+
+    if not os.environ.get("OMP_NUM_THREADS"):
+        os.environ["OMP_NUM_THREADS"] = str(topology.threads_per_process(determine_local_world_size(processes)))
 
 
 def use_huge_pages() -> None:

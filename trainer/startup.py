@@ -1,10 +1,10 @@
-"""What makes a start quicker."""
+"""What a process does before it trains: a quicker start, and what to keep for a hang."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 
 
 @contextlib.contextmanager
@@ -21,3 +21,9 @@ def uncollected() -> Iterator[None]:
         gc.freeze()
         if was_on:
             gc.enable()
+
+
+def record_collectives(env: MutableMapping[str, str]) -> None:
+    """Let NCCL's flight recorder keep the last 2,000 collectives. What is set stays, under the older name too."""
+    if "TORCH_NCCL_TRACE_BUFFER_SIZE" not in env:
+        env.setdefault("TORCH_FR_BUFFER_SIZE", "2000")

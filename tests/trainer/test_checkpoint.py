@@ -162,6 +162,16 @@ def test_ls_verify_prune_and_diff(folder: Path, capsys: Any) -> None:
     assert [step for step, _ in layout.committed(folder)] == [8], "the newest valid one stays"
 
 
+def test_the_folder_of_the_run_means_its_checkpoints(folder: Path, tmp_path: Path, capsys: Any) -> None:
+    run = folder.parent
+    assert folder.name == layout.FOLDER
+    assert cli.main(["ckpt", "ls", str(run)]) == 0
+    assert [row["step"] for row in json.loads(capsys.readouterr().out)] == [10, 8, 4]
+    assert cli.main(["ckpt", "verify", str(run)]) == 0
+    assert cli.main(["export", str(run), str(tmp_path / "out")]) == exits.USAGE
+    assert f"has 3 checkpoints; name one of them, such as {folder / 'step-00000010'}" in capsys.readouterr().err
+
+
 def test_prune_never_removes_the_last_hope(folder: Path) -> None:
     for _, path in layout.committed(folder):
         damage(path, "truncated")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +19,8 @@ pytest.importorskip("torch", reason="torch is not installed (see docs/trainer.md
 from trainer import exits, launch, outcome
 from trainer.exits import Stop
 from trainer.outcome import Outcome
+
+ROOT = Path(__file__).resolve().parents[2]
 
 Write = Callable[[str], str]
 
@@ -64,6 +68,20 @@ def test_the_ranks_codes_are_kept(body: str, code: int, launch: Any, write: Writ
     assert returned == code, output
     assert run.told()["code"] == code
     assert "enable traceback" not in str(run.told()["reason"]), "torch's hint is no reason"
+
+
+def test_the_nodes_cpus_are_shared_out_among_its_ranks(write: Write, tmp_path: Path) -> None:
+    """torchrun alone makes it 1 thread a rank (pytorch#22260), and says so in five lines."""
+    script = write("open(f'threads{rank}', 'w').write(os.environ['OMP_NUM_THREADS'])")
+    twelve = "import sys; from trainer import launch, topology; topology.usable_cpus = lambda root: 12"
+    code = f"{twelve}; sys.exit(launch.main(['--nproc-per-node', '2', {script!r}]))"
+    env = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    env |= {"PYTHONPATH": str(ROOT), "TRAINSHED_TERMINATION_LOG": str(tmp_path / "told")}
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
+    )
+    assert [(tmp_path / f"threads{rank}").read_text() for rank in (0, 1)] == ["6", "6"]
+    assert "OMP_NUM_THREADS" not in run.stderr
 
 
 def test_a_signal_to_ranks_without_a_handler_is_143(launch: Any, write: Write, wait_for: Any, tmp_path: Path) -> None:

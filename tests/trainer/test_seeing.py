@@ -141,9 +141,18 @@ def test_the_flight_recorder_writes_beside_the_stacks_unless_told_otherwise(tmp_
     """The variables alone: only NCCL reads them, and no GPU is needed to set them."""
     from trainer.build import record_flight
 
-    env = {"TORCH_NCCL_TRACE_BUFFER_SIZE": "7"}
+    env: dict[str, str] = {}
     record_flight(tmp_path / "dumps", env)
-    assert env["TORCH_NCCL_TRACE_BUFFER_SIZE"] == "7"
+    assert env["TORCH_FR_BUFFER_SIZE"] == "2000"
     assert env["TORCH_NCCL_DUMP_ON_TIMEOUT"] == "1"
     assert env["TORCH_FR_DUMP_TEMP_FILE"] == env["TORCH_NCCL_DEBUG_INFO_TEMP_FILE"] == str(tmp_path / "dumps" / "nccl-")
     assert (tmp_path / "dumps").is_dir()
+
+
+def test_a_flight_recorder_that_is_set_under_its_older_name_stays(tmp_path: Path) -> None:
+    from trainer.build import record_flight
+
+    env = {"TORCH_NCCL_TRACE_BUFFER_SIZE": "7"}
+    record_flight(tmp_path, env)
+    assert env["TORCH_NCCL_TRACE_BUFFER_SIZE"] == "7"
+    assert "TORCH_FR_BUFFER_SIZE" not in env

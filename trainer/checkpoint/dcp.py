@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import torch
@@ -21,6 +22,9 @@ __all__ = [
     "save",
     "stored_tensors",
 ]
+
+# One process alone is what `no_dist` asks for; torch 2.13 warns of it at every save and load.
+warnings.filterwarnings("ignore", "torch.distributed is .*assuming the intent is to", UserWarning)
 
 
 def stored_tensors(folder: Path) -> dict[str, TensorStorageMetadata]:

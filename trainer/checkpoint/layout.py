@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from trainer.data.manifest import FileRecord, sha256_of
 
+FOLDER = "checkpoints"
 MANIFEST = "manifest.json"
 STATE = "state"
 LATEST = "latest"
@@ -75,6 +76,12 @@ class BadCheckpoint(Exception):  # noqa: N818
 def name_of(step: int) -> str:
     """Folder name of a step; sorts by step."""
     return f"step-{step:08d}"
+
+
+def checkpoints_of(folder: Path) -> Path:
+    """The folder with the checkpoints, where a run's folder is named in its place; else `folder` itself."""
+    inner = folder / FOLDER
+    return inner if inner.is_dir() else folder
 
 
 def committed(folder: Path) -> list[tuple[int, Path]]:

@@ -15,6 +15,8 @@ from trainer.exits import Stop
 
 def run(options: argparse.Namespace) -> int:
     """Run one action; `verify` returns 65 when something is wrong."""
+    if options.action != "diff":
+        options.folder = layout.checkpoints_of(options.folder)
     if options.action == "ls":
         print(json.dumps(listing(options.folder), indent=2))
     elif options.action == "verify":

@@ -1,4 +1,4 @@
-"""The page of every code: of the rules from their docstrings, of the rest from `fixed_pages`."""
+"""The page of every code: of the rules from their docstrings and examples, of the rest from `fixed_pages`."""
 
 from __future__ import annotations
 
