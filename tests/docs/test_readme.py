@@ -37,7 +37,8 @@ def trainshed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 @pytest.fixture
 def stack(readme: Page, tmp_path: Path) -> Path:
     """A repository with the page's stack and nothing else; the path of its stack.py."""
-    (tmp_path / "cdk8s.yaml").write_text("app: python stack.py\n")
+    lines = re.findall(r"`(app: [^`]+|output: [^`]+)`", readme.prose)
+    (tmp_path / "cdk8s.yaml").write_text("".join(f"{line}\n" for line in lines))
     (tmp_path / "stack.py").write_text(readme.blocks("python")[0])
     return tmp_path / "stack.py"
 
