@@ -60,6 +60,7 @@ MODULES: Final[tuple[str, ...]] = (
     "kueue_namespaces",
     "kueue_node_sizes",
     "kueue_nodes",
+    "kueue_order",
     "kueue_pod_groups",
     "kueue_priority",
     "kueue_quota",

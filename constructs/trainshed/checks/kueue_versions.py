@@ -54,6 +54,11 @@ def fixed_in(version: tuple[int, ...], fixes: tuple[tuple[int, ...], ...], since
     return version >= since or any(version[:2] == fix[:2] and version >= fix for fix in fixes)
 
 
+def knows_keys_of_each_flavor(fleet: Fleet) -> bool:
+    """Whether Kueue compares a pod's node selection with a flavor's own labels only (kueue#12449)."""
+    return fixed_in(kueue_release(fleet), ((0, 17, 6), (0, 18, 2)), (0, 19))
+
+
 @rule("kueue-selector-key-of-other-flavor", severity="warning", family="kueue flavors", targets=("kueue",))
 def selector_key_of_other_flavor(fleet: Fleet) -> Iterator[Issue]:
     """Pods select on a label that only some flavors of a group declare (Kueue before 0.17.6, 0.18.2 and 0.19).
@@ -63,9 +68,9 @@ def selector_key_of_other_flavor(fleet: Fleet) -> Iterator[Issue]:
 
     Fix: Run a newer Kueue, or declare the label on every flavor.
     """
-    version = kueue_release(fleet)
-    if fixed_in(version, ((0, 17, 6), (0, 18, 2)), (0, 19)):
+    if knows_keys_of_each_flavor(fleet):
         return
+    version = kueue_release(fleet)
     flavors = fleet.kueue.flavors
     for workload, _, queue in queued(fleet):
         for pod_set in workload.pod_sets:

@@ -54,11 +54,21 @@ class Blocked:
     refusals: list[Refusal]
 
 
+class Choice(NamedTuple):
+    """The flavor that a pod set gets of a resource group in an idle cluster, for these resources."""
+
+    part: Part
+    group: ResourceGroup
+    flavor: str
+    resources: list[str]
+
+
 @dataclass
 class Feasibility:
     """The answer for one workload. `uncovered`: (pod set, resource) that no resource group covers. `blocked`: pod sets
     that no flavor can take. `exceeded`: sums over all pod sets beyond what the ClusterQueue could ever reach.
-    `assigned`: the flavor of every pod set and resource in an idle cluster, where there is one."""
+    `assigned`: the flavor of every pod set and resource in an idle cluster, where there is one; `choices`: the same
+    choice by choice."""
 
     workload: Workload
     local_queue: LocalQueueNode
@@ -68,6 +78,7 @@ class Feasibility:
     blocked: list[Blocked] = field(default_factory=list)
     exceeded: list[tuple[str, int, int]] = field(default_factory=list)
     assigned: dict[FlavorResource, int] = field(default_factory=dict)
+    choices: list[Choice] = field(default_factory=list)
     complete: bool = True
 
     @property
@@ -128,6 +139,11 @@ def feasibilities(fleet: Fleet) -> list[Feasibility]:
     return [found for one in queued if (found := feasibility(fleet, one)) is not None]
 
 
+def could_take(fleet: Fleet, answer: Feasibility, choice: Choice, flavor: str) -> bool:
+    """Whether another flavor of the group could hold what a choice gave to one."""
+    return _Assigner(fleet.kueue, answer).refusal(choice.part, flavor, choice.resources) is None
+
+
 class _Assigner:
     """Assigns flavors pod set by pod set, everybody else idle."""
 
@@ -169,13 +185,14 @@ class _Assigner:
         refusals: list[Refusal] = []
         fallback = False
         for flavor in group.flavors:
-            refusal = self._mismatch(part, flavor) or self._too_much(part, flavor, names)
+            refusal = self.refusal(part, flavor, names)
             if refusal is None:
                 totals = {(flavor, name): part.requests[name] for name in names}
                 used = self.found.assigned
                 if all(used.get(key, 0) + more <= self.found.queue.potential(key) for key, more in totals.items()):
                     for key, more in totals.items():
                         used[key] = used.get(key, 0) + more
+                    self.found.choices.append(Choice(part, group, flavor, names))
                     return
                 fallback = True
             else:
@@ -185,6 +202,10 @@ class _Assigner:
             self.spilled = True
         else:
             self.found.blocked.append(Blocked(part, group, refusals))
+
+    def refusal(self, part: Part, flavor: str, names: list[str]) -> Refusal | None:
+        """Why a flavor cannot take these resources of a pod set, whatever else it holds."""
+        return self._mismatch(part, flavor) or self._too_much(part, flavor, names)
 
     def _mismatch(self, part: Part, name: str) -> Refusal | None:
         flavor = self.tree.flavors.get(name)

@@ -139,6 +139,11 @@ def _run(fleet: Fleet, workload: Workload, *, named: bool) -> Run:
     return run
 
 
+def is_device(resource: str) -> bool:
+    """Whether a resource counts accelerators."""
+    return resource.endswith("/gpu") or resource.startswith(_DEVICES)
+
+
 def gpus(container: Node) -> int | None:
     """How many accelerators a container gets; None where that is not clear: shares of one, claims of DRA."""
     resources = mapping(container, "resources")
@@ -149,7 +154,7 @@ def gpus(container: Node) -> int | None:
         for name, amount in amounts(resources.get(field_)).items():
             if any(mark in name for mark in _SHARED):
                 return None
-            if name.endswith("/gpu") or name.startswith(_DEVICES):
+            if is_device(name):
                 found[name] = int(amount.value)
     return sum(found.values())
 
@@ -164,7 +169,7 @@ def gpu_path(container: Node, path: Path) -> Path:
     """Where the number of accelerators is written."""
     for field_ in ("limits", "requests"):
         for name in mapping(container, "resources", field_):
-            if isinstance(name, str) and (name.endswith("/gpu") or name.startswith(_DEVICES)):
+            if isinstance(name, str) and is_device(name):
                 return (*path, "resources", field_, name)
     return (*path, "resources")
 
