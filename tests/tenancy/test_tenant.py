@@ -20,6 +20,7 @@ from trainshed.tenancy import (
     nodes,
     resources,
 )
+from trainshed.tenancy.tenant_objects import allowed_kinds
 
 GPU = "nvidia.com/gpu"
 
@@ -159,7 +160,6 @@ def test_roles_cover_the_kinds_allowed_and_nothing_that_grants_quota(cluster: Cl
     }
     assert writes == {
         ("batch", "jobs"),
-        ("batch", "cronjobs"),
         ("", "configmaps"),
         ("", "persistentvolumeclaims"),
         ("", "services"),
@@ -169,9 +169,19 @@ def test_roles_cover_the_kinds_allowed_and_nothing_that_grants_quota(cluster: Cl
     assert binding["roleRef"]["name"] == only(made, "Role")["metadata"]["name"]
 
 
-def test_without_owners_nobody_is_bound(cluster: Cluster) -> None:
+def test_without_owners_there_are_no_rights(cluster: Cluster) -> None:
     Tenant(cluster, "a", namespaces=["n"], guarantee={h100(cluster): nodes(1)})
-    assert "RoleBinding" not in [item["kind"] for item in synth(cluster)]
+    assert {"Role", "RoleBinding"}.isdisjoint(item["kind"] for item in synth(cluster))
+
+
+@pytest.mark.parametrize(("listed", "granted"), [(["Job"], ["jobs"]), (["CronJob"], ["cronjobs"])])
+def test_cron_jobs_are_written_by_those_who_may(cluster: Cluster, listed: Any, granted: list[str]) -> None:
+    own: Any = {"owners": ["team"], "guarantee": {h100(cluster): nodes(1)}}
+    tenant = Tenant(cluster, "a", namespaces=["n"], workload_kinds=listed, **own)
+    rules = only(synth(cluster), "Role")["rules"]
+    assert [rule["resources"] for rule in rules if rule["apiGroups"] == ["batch"]] == [granted]
+    assert tenant.spec is not None
+    assert [kind for group, kind in allowed_kinds(tenant.spec) if group == "batch"] == listed
 
 
 def test_what_a_cluster_queue_takes_can_be_said_of_the_tenant(cluster: Cluster) -> None:
@@ -282,7 +292,8 @@ def test_mistakes_are_told_once_and_in_pythons_words(cluster: Cluster) -> None:
         'did you mean "restricted"?',
         'Tenant "d", namespaces: is empty; add at least 1 item',
         'Tenant "d", guarantee: "h100" is no NodePool; use the NodePool itself as the key',
-        'Tenant "d", workload_kinds[0]: is "trainjob", must be one of TrainJob, JobSet, Job; did you mean "TrainJob"?',
+        'Tenant "d", workload_kinds[0]: is "trainjob", must be one of TrainJob, JobSet, Job, CronJob; '
+        'did you mean "TrainJob"?',
         'Tenant "e", namespaces[0]: "N" is not a DNS-1123 label: lower-case letters, digits and "-", alphanumeric at '
         "both ends",
         'Tenant "e", guarantee: is empty; add at least 1 item',

@@ -13,7 +13,7 @@ from trainshed.api import argocd as api
 from trainshed.api.base import KubernetesObject, ObjectMeta
 from trainshed.faults import Fault
 from trainshed.gitops.layout import identity
-from trainshed.gitops.names import ARGOCD, WORKLOAD_KINDS
+from trainshed.gitops.names import ARGOCD, RUNS, WORKLOAD_KINDS
 
 if TYPE_CHECKING:
     from trainshed.gitops.app import Repository
@@ -95,7 +95,7 @@ def _project(
         kinds.update((group, kind) for group, kind, namespace, _ in identities if namespace)
     if access.platform:
         cluster_kinds.update((group, kind) for group, kind, namespace, _ in identities if not namespace)
-    described = "Cluster-scoped and tenancy objects" if access.platform else f"Runs of {application.id}"
+    described = "Cluster-scoped and tenancy objects" if access.platform else _runs_of(application.id)
     used = {namespace for _, _, namespace, _ in identities if namespace}
     namespaces = ["*"] if access.platform else sorted(access.namespaces or used)
     return api.AppProject(
@@ -113,6 +113,11 @@ def _project(
             else [api.GroupKind(group=group, kind=kind) for group, kind in _DENIED_TO_TENANTS],
         ),
     )
+
+
+def _runs_of(application: str) -> str:
+    """The application `runs` takes those of queues that are no tenant's."""
+    return "Runs" if application == RUNS else f"Runs of {application}"
 
 
 def access_faults(application: Application, items: Sequence[Rendered]) -> Iterator[Fault]:

@@ -12,6 +12,8 @@ Name = Annotated[str, Field(min_length=1, max_length=1000)]
 #: The application that holds cluster-scoped and tenancy objects, and the one that holds Argo CD's own.
 PLATFORM: Final = "platform"
 ARGOCD: Final = "argocd"
+#: The one that takes runs of queues that are no tenant's.
+RUNS: Final = "runs"
 
 #: Declared size of a node pool, on its ResourceFlavor: JSON `{"nodes": n, "perNode": {resource: quantity}}`.
 CAPACITY_ANNOTATION: Final = "trainshed.dev/capacity"

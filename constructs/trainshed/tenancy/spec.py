@@ -16,7 +16,7 @@ from trainshed.quantity import Quantity
 from trainshed.tenancy.kueue import StopPolicy
 from trainshed.tenancy.shares import Resources, Share, amount_rules
 
-WorkloadKind = Literal["TrainJob", "JobSet", "Job"]
+WorkloadKind = Literal["TrainJob", "JobSet", "Job", "CronJob"]
 QueueingStrategy = Literal["StrictFIFO", "BestEffortFIFO"]
 PodSecurity = Literal["restricted", "baseline", "privileged"]
 
@@ -87,7 +87,10 @@ class TenantSpec(Model):
     ] = None
     workload_kinds: Annotated[
         list[WorkloadKind],
-        Field(min_length=1, description="Kinds of workload the tenant may run."),
+        Field(
+            min_length=1,
+            description="Kinds of workload the tenant's application and owners may write. Default: all but CronJob.",
+        ),
         unique,
     ] = ["TrainJob", "JobSet", "Job"]
     pod_security: Annotated[

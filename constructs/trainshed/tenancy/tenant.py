@@ -15,7 +15,7 @@ from trainshed.api.types import DnsLabel, DnsSubdomain, LabelValue, unique
 from trainshed.faults import Fault, nearest
 from trainshed.gitops.application import Access
 from trainshed.gitops.keys import NamespaceLabel
-from trainshed.gitops.names import ARGOCD, PLATFORM
+from trainshed.gitops.names import ARGOCD, PLATFORM, RUNS
 from trainshed.tenancy.admission import AdmissionCheck
 from trainshed.tenancy.external import External, name_of
 from trainshed.tenancy.kueue import Cohort, StopPolicy
@@ -28,13 +28,13 @@ from trainshed.tenancy.tenant_objects import allowed_kinds, tenant_objects
 from trainshed.tenancy.tiers import TIERS, declared_classes, ensure_tier
 
 #: Applications that are not a tenant's: a tenant of that name would get their rights, or lose them theirs.
-RESERVED: Final = (PLATFORM, ARGOCD, "runs")
+RESERVED: Final = (PLATFORM, ARGOCD, RUNS)
 
 
 class Tenant(Claimant):
-    """Namespaces with Pod Security labels, a ClusterQueue in its cohort, a LocalQueue in each namespace, RBAC for the
-    owners, and a LimitRange; all in the application `platform`. Its runs go to the application of its own name, which
-    Argo CD keeps to the tenant's namespaces and workload kinds.
+    """Namespaces with Pod Security labels, a ClusterQueue in its cohort, a LocalQueue in each namespace, RBAC for its
+    owners if it has some, and a LimitRange; all in the application `platform`. Its runs go to the application of its
+    own name, which Argo CD keeps to the tenant's namespaces and workload kinds.
 
     Amounts are per node pool: `nodes(3)`, or `resources(cpu=96, …)`. Kueue tries pools without devices first, so that
     runs without GPUs leave GPU nodes free, then the others in the order of `guarantee`, then of `borrow`. Of a pool

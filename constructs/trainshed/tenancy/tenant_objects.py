@@ -32,13 +32,15 @@ _RBAC: Final = "rbac.authorization.k8s.io"
 WORKLOADS: Final = {
     "TrainJob": ("trainer.kubeflow.org", ("trainjobs", "trainingruntimes")),
     "JobSet": ("jobset.x-k8s.io", ("jobsets",)),
-    "Job": ("batch", ("jobs", "cronjobs")),
+    "Job": ("batch", ("jobs",)),
+    "CronJob": ("batch", ("cronjobs",)),
 }
 _COMMON_ACCESS: Final = (("", "ConfigMap"), ("", "PersistentVolumeClaim"), ("", "Service"))
 _KIND_ACCESS: Final = {
     "TrainJob": (("trainer.kubeflow.org", "TrainJob"), ("trainer.kubeflow.org", "TrainingRuntime")),
     "JobSet": (("jobset.x-k8s.io", "JobSet"),),
-    "Job": (("batch", "Job"), ("batch", "CronJob")),
+    "Job": (("batch", "Job"),),
+    "CronJob": (("batch", "CronJob"),),
 }
 
 
@@ -60,8 +62,8 @@ def tenant_objects(tenant: str, spec: TenantSpec, per_node: Mapping[str, Resourc
             spec=LocalQueueSpec(cluster_queue=cluster_queue),
         )
         yield LimitRange(metadata=ObjectMeta(name="container-defaults", namespace=namespace), spec=limits)
-        yield _role(namespace, tenant, spec)
         if spec.owners:
+            yield _role(namespace, tenant, spec)
             yield _role_binding(namespace, tenant, spec)
 
 

@@ -109,6 +109,10 @@ class VolcanoScheduler(Component):
     The chart's default neither reclaims nor preempts, ignores `deserved`, and asks gang before capacity who may be
     evicted (Volcano v1.15.1; volcano#5896, #4535). `hierarchy` lets queues have parents; `overcommit` admits that many
     times the cluster's resources to the queue (None: no such limit, so that a queue below its share can reclaim).
+
+    It takes the place of the ConfigMap that the chart renders always, as `<release>-scheduler-configmap`, which is this
+    name for a release called `volcano`. The chart has no switch for it, and with two owners each undoes the other, or
+    Argo CD refuses to sync: take it out of the chart's output, for example with a kustomize patch `$patch: delete`.
     """
 
     def __init__(

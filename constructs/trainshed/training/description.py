@@ -73,7 +73,8 @@ class Training(Value):
     policies tell a preemption, a refused config and a sick node apart; behind torchrun every failure is exit code 1.
 
     One process per GPU, so `processes_per_node` defaults to `gpus_per_node` (1 without GPUs) and must equal it.
-    `resources` are per node, without GPUs; requests equal limits, so that a node's share is really its own.
+    `resources` are per node, without GPUs; requests equal limits, so that a node's share is really its own. With
+    `ephemeral-storage` among them the kubelet bounds what a node's pod may write to /tmp, its logs included.
     `shared_memory` sizes /dev/shm (default 4Gi a process); it counts towards the memory limit. `checkpoint` is mounted
     like a volume and its path handed over as TRAINSHED_CHECKPOINT_DIR. `grace_period` is the time in seconds between
     SIGTERM and SIGKILL in which a preempted run saves. `retries` restart the whole gang after a failure of its own;
