@@ -283,4 +283,25 @@ priority: hihg
         "stacks/__main__.py": MAIN.replace("app.build(Lab)", "app.build(Lab())"),
         "stacks/lab.py": stack(),
     },
+    "tenants with a reserved and with an upper-case name, and their runs": {
+        "stacks/lab.py": stack(
+            'a = Tenant(self, "platform", namespaces=["a"], guarantee={pool: nodes(1)}, priority="high")',
+            'b = Tenant(self, "runs", namespaces=["b"], guarantee={pool: nodes(1)})',
+            'c = Tenant(self, "NLP", namespaces=["c"], guarantee={pool: nodes(1)})',
+            'd = Tenant(self, "d", namespaces=["kube-system"], guarantee={pool: nodes(1)})',
+            'JobSet(self, "one", Training(**JOB), queue=a.queue("a"))',
+            'JobSet(self, "two", Training(**JOB), queue=b.queue("b"))',
+            'TrainJob(self, "three", Training(**JOB), queue=c.queue("c"))',
+            'TrainJob(self, "four", Training(**JOB), queue=d.queue("d"))',
+        ),
+        "stacks/__main__.py": WITH_ARGO_CD,
+    },
+    "a queue in a namespace that the tenant has not": {
+        "stacks/lab.py": stack(
+            'nlp = Tenant(self, "nlp", namespaces=["nlp"], guarantee={pool: nodes(1)})',
+            'TrainJob(self, "run", Training(**JOB), queue=nlp.queue("nlpp"))',
+            'TrainJob(self, "other", Training(**JOB, priority="hihg"), queue=nlp.queue(7))',
+        ),
+        "stacks/__main__.py": WITH_ARGO_CD,
+    },
 }

@@ -24,3 +24,8 @@ class QueueRef:
     component: Component | None = None
     home: DnsLabel = "runs"
     priority: DnsSubdomain | None = None
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it is the queue of what is broken: then nothing more is said about it."""
+        return self.component is not None and self.component.is_broken

@@ -10,12 +10,14 @@ from pydantic import Field, ValidationError
 
 from trainshed.api.base import KubernetesObject
 from trainshed.api.explain import faults_of
+from trainshed.api.explain_words import shown
 from trainshed.api.kueue import ClusterQueuePreemption
 from trainshed.api.types import DnsLabel, DnsSubdomain, LabelValue, unique
 from trainshed.faults import Fault, nearest
 from trainshed.gitops.application import Access
 from trainshed.gitops.keys import NamespaceLabel
 from trainshed.gitops.names import ARGOCD, PLATFORM, RUNS
+from trainshed.gitops.values import calling_place
 from trainshed.tenancy.admission import AdmissionCheck
 from trainshed.tenancy.external import External, name_of
 from trainshed.tenancy.kueue import Cohort, StopPolicy
@@ -105,8 +107,11 @@ class Tenant(Claimant):
         if self.is_broken:
             return QueueRef(self.id, self.id, self, self.id)
         if namespace not in self.namespaces and self.id not in self.cluster.unsettled:
-            hint = nearest(namespace, self.namespaces) or f"its namespaces are {', '.join(self.namespaces)}"
-            self.fault(f'has no namespace "{namespace}"', field="queue", fix=hint)
+            near = nearest(namespace, self.namespaces) if isinstance(namespace, str) else ""
+            hint = near or f"its namespaces are {', '.join(self.namespaces)}"
+            told = f"has no namespace {shown(namespace)}"
+            self.cluster.report(Fault(told, self.title, "queue", hint, calling_place()))
+            namespace = self.namespaces[0]  # whatever is submitted to it is judged as if it were right
         local_queue = (self.spec and self.spec.local_queue) or self.id
         return QueueRef(local_queue, namespace, self, self.id, self.spec.priority if self.spec else None)
 
@@ -142,6 +147,7 @@ class Tenant(Claimant):
         try:
             self.spec = TenantSpec.model_validate(given)
         except ValidationError as error:
+            self.is_broken = True
             self.cluster.faults.extend(
                 faults_of(error, object=self.title, place=self.place, model=TenantSpec, python=True)
             )
@@ -149,10 +155,12 @@ class Tenant(Claimant):
         if self.id in RESERVED:
             told = f'"{self.id}" is an application that is no tenant\'s, as are {", ".join(RESERVED)}'
             self.fault(told, field="name", fix="choose another name", at=("name",))
+            self.cluster.unsettled.add(self.id)
         self.spec = self.spec.model_copy(update={"namespaces": self._own_namespaces(self.spec.namespaces)})
         self.guaranteed = {pool: share.of(self.per_node[pool]) for pool, share in self.spec.guarantee.items()}
-        access = Access(list(self.spec.namespaces), allowed_kinds(self.spec), place=self.place)
-        self.cluster.grant(self.id, access)
+        if self.id not in RESERVED:  # or it would take that application's rights away
+            access = Access(list(self.spec.namespaces), allowed_kinds(self.spec), place=self.place)
+            self.cluster.grant(self.id, access)
         if self.spec.priority:
             ensure_tier(self, self.spec.priority)
 
