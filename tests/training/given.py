@@ -26,19 +26,19 @@ def training(**more: Any) -> Training:
     return Training(**{**given, **more})
 
 
-def run(cluster: Cluster, form: str, description: Training | None = None, id: str = "llm") -> Run:
-    """A run in the given form."""
+def run(cluster: Cluster, form: str, description: Training | None = None, id: str = "llm", **more: Any) -> Run:
+    """A run in the given form; `more` are arguments of it."""
     described = description or training()
     if form == "VolcanoJob":
         known = cluster.all_of(VolcanoQueue)
         queue = known[0] if known else VolcanoQueue(cluster, "llm", capability={pool_of(cluster): nodes(1)})
-        return VolcanoJob(cluster, id, described, queue=queue, namespace="research")
+        return VolcanoJob(cluster, id, described, queue=queue, namespace="research", **more)
     kinds: dict[str, type[IndexedJob | JobSet | TrainJob]] = {
         "IndexedJob": IndexedJob,
         "JobSet": JobSet,
         "TrainJob": TrainJob,
     }
-    return kinds[form](cluster, id, described, queue=QUEUE)
+    return kinds[form](cluster, id, described, queue=QUEUE, **more)
 
 
 def pool_of(cluster: Cluster) -> NodePool:

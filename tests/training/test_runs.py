@@ -71,6 +71,38 @@ def test_any_change_makes_a_new_name(form: str) -> None:
     assert all(name.startswith("llm-") and len(name) == len("llm-") + 8 for name in names)
 
 
+@each_form
+def test_labels_and_annotations_stand_on_the_run_alone_and_make_no_new_one(form: str) -> None:
+    plain, marked = new_cluster(), new_cluster()
+    run(plain, form)
+    run(marked, form, labels={"team": "vision"}, annotations={"example.com/ticket": "T 1"})
+    before, after = synth(plain, "runs"), synth(marked, "runs")
+    written = after[-1]["metadata"]
+    assert (written["labels"].pop("team"), written["annotations"].pop("example.com/ticket")) == ("vision", "T 1")
+    assert after == before
+
+
+@each_form
+def test_keys_of_controllers_are_refused_on_runs(form: str) -> None:
+    cluster = new_cluster()
+    labels = {"kueue.x-k8s.io/queue-name": "other", "trainshed.dev/run": "x", "a b": "c"}
+    annotations = {"trainshed.dev/allow": "a", "argocd.argoproj.io/sync-wave": "1", "alpha.jobset.sigs.k8s.io/x": "1"}
+    title = run(cluster, form, labels=labels, annotations=annotations).title
+    wrong = [
+        'labels[kueue.x-k8s.io/queue-name]: the key is wrong: "kueue.x-k8s.io/queue-name" is Kueue\'s; pass the queue',
+        'labels[trainshed.dev/run]: the key is wrong: "trainshed.dev/run" is Trainshed\'s; leave it out',
+        'labels[a b]: the key is wrong: "a b" is not a qualified name: letters, digits, "-", "_" and ".", alphanumeric '
+        "at both ends",
+        'annotations[trainshed.dev/allow]: the key is wrong: "trainshed.dev/allow" is Trainshed\'s; '
+        'call .allow("<code>") on the component',
+        'annotations[argocd.argoproj.io/sync-wave]: the key is wrong: "argocd.argoproj.io/sync-wave" is Argo CD\'s; '
+        "leave it out",
+        'annotations[alpha.jobset.sigs.k8s.io/x]: the key is wrong: "alpha.jobset.sigs.k8s.io/x" is JobSet\'s; '
+        "leave it out",
+    ]
+    assert told(cluster) == [f"{title}, {line}" for line in wrong]
+
+
 def test_another_queue_or_namespace_makes_a_new_name() -> None:
     cluster = new_cluster()
     queues = [QUEUE, QueueRef("other", "research"), QueueRef("llm", "elsewhere")]

@@ -17,6 +17,7 @@ from trainshed.api.explain import faults_of
 from trainshed.api.types import DnsLabel
 from trainshed.faults import Fault, Faults, Place
 from trainshed.gitops import waves
+from trainshed.gitops.allowances import allowed
 from trainshed.gitops.arguments import refused
 from trainshed.gitops.component import Component, cluster_of, path_of
 from trainshed.gitops.failures import faults_from_exception
@@ -103,8 +104,13 @@ class Application(Chart):
                     fault.at(component.place, component.title) for fault in faults_from_exception(error)
                 )
                 continue
-            for item in made:
-                yield Rendered(finished(item), component.path, component.place)
+            manifests = [finished(item) for item in made]
+            if component.allowances:
+                self.cluster.faults.extend(
+                    allowed(component.allowances, manifests, component.main_kind, component.title)
+                )
+            for manifest in manifests:
+                yield Rendered(manifest, component.path, component.place)
         inside = sum(1 for component in components if component.enclosing_application is self)
         if len(self.node.find_all()) > inside + 1:  # other cdk8s constructs: only then is Node asked to render
             for manifest in super().to_json():

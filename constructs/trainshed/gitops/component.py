@@ -12,6 +12,7 @@ from constructs import Construct
 from trainshed.api.base import Broken, KubernetesObject
 from trainshed.api.explain_words import shown
 from trainshed.faults import Fault, Faults, Place
+from trainshed.gitops.allowances import Allowance
 from trainshed.gitops.arguments import Signature, faults_in, placed, title_of
 from trainshed.gitops.values import calling_place, places_written_in
 
@@ -37,6 +38,8 @@ class Component(Construct):
 
     #: The application of components made directly in a cluster.
     default_application: ClassVar[str] = "platform"
+    #: The kind of the object that a component is first of all, where it renders others beside it.
+    main_kind: ClassVar[str] = ""
     #: Whether mistakes in it keep everything from being said about it, and about what it is handed to.
     is_broken: bool = False
 
@@ -48,6 +51,7 @@ class Component(Construct):
     def __init__(self, scope: Construct, id: str) -> None:
         self.id = id
         self.place: Place = calling_place()
+        self.allowances: list[Allowance] = []
         self._places = places_written_in()
         self.cluster: Cluster = cluster_of(scope)
         # The kind is part of the construct's id: a tenant and its application, or a run in two forms, share a name.
@@ -57,6 +61,16 @@ class Component(Construct):
         self.scope = scope
         if self.path == path and not self.is_broken:  # what is told already is judged no further
             self.cluster.add(self)
+
+    def allow(self, *codes: str, kind: str = "", namespace: str = "") -> None:
+        """Lets findings of `trainshed check` pass, by their `codes`, on the main object of this component: a tenant's
+        ClusterQueue, a pool's ResourceFlavor, a run itself. `kind` means another one that it renders, `namespace` the
+        one there (without: each of that kind).
+
+        The object gets the annotation `trainshed.dev/allow`, which is no part of a run's name: it stays the same run.
+        What is no code, and what means no object, is told.
+        """
+        self.allowances.append(Allowance(codes, kind, namespace, calling_place()))
 
     def render(self) -> Iterable[KubernetesObject]:
         """The API objects of this component. Called once per synth."""

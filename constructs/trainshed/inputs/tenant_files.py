@@ -8,9 +8,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
+from trainshed.api.base import Model
 from trainshed.api.explain import faults_of
-from trainshed.api.types import DnsLabel
+from trainshed.api.types import DnsLabel, Str, shaped, unique
 from trainshed.faults import Fault, Faults, nearest, shown_path
+from trainshed.gitops.allowances import Allowance, code_error
 from trainshed.gitops.cluster import Cluster
 from trainshed.gitops.values import calling_place, written_in
 from trainshed.inputs.tenant_folder import entries
@@ -23,11 +25,29 @@ from trainshed.tenancy.shares import Share
 from trainshed.tenancy.spec import TenantSpec
 from trainshed.tenancy.tenant import Tenant
 
+Code = Annotated[Str, shaped(code_error)]
+
+
+class Allowed(Model):
+    """Findings of `trainshed check` that pass on one object of the tenant."""
+
+    codes: Annotated[list[Code], Field(min_length=1, description="Codes of the findings."), unique]
+    kind: Annotated[
+        Str, Field(description="Kind of the object, such as LocalQueue. Default: the ClusterQueue.", min_length=1)
+    ] = "ClusterQueue"
+    namespace: Annotated[DnsLabel | None, Field(description="Namespace of the object. Default: each of that kind.")] = (
+        None
+    )
+
 
 class TenantFile(TenantSpec):
     """A tenant of a shared GPU training cluster, as one file of `stacks/<cluster>/tenants/`."""
 
     name: Annotated[DnsLabel, Field(description="The tenant's name; the file is called after it.")]
+    allow: Annotated[
+        list[Allowed],
+        Field(description="Findings of `trainshed check` to let pass (annotation trainshed.dev/allow)."),
+    ] = []
 
 
 class Tenants(dict[str, Tenant]):
@@ -98,7 +118,12 @@ def _load(cluster: Cluster, path: Path, read: YamlFile, name: str) -> Tenant:
     if faults and not any(pool.name in spec.guarantee for pool in _pools(cluster)):
         raise Faults(faults)
     with written_in(read.place):
-        return Tenant(cluster, spec.name, **_arguments(cluster, spec))
+        tenant = Tenant(cluster, spec.name, **_arguments(cluster, spec))
+    tenant.allowances = [
+        Allowance(one.codes, one.kind, one.namespace or "", read.place(("allow", index)))
+        for index, one in enumerate(spec.allow)
+    ]
+    return tenant
 
 
 def _arguments(cluster: Cluster, spec: TenantFile) -> dict[str, Any]:

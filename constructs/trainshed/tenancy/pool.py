@@ -57,6 +57,8 @@ class NodePool(Component):
     for clusters without Kueue: nothing is rendered, other components use the declaration.
     """
 
+    main_kind = "ResourceFlavor"
+
     def __init__(
         self,
         scope: Construct,

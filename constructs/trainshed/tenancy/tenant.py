@@ -44,6 +44,7 @@ class Tenant(Claimant):
     """
 
     claim_field = "guarantee"
+    main_kind = "ClusterQueue"
 
     def __init__(
         self,

@@ -26,6 +26,7 @@ class IndexedJob(Run):
     JobSet or TrainJob where they are installed.
     """
 
+    main_kind = "Job"
     workload_kind: ClassVar[str] = "Job"
 
     def objects(self, name: str) -> list[KubernetesObject]:

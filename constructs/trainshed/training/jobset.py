@@ -18,6 +18,7 @@ from trainshed.training.torchrun import NODE, jobset
 class JobSet(Run):
     """One replicated job `node` with a pod per node: a world is one Job, so that Kueue suspends it at once."""
 
+    main_kind = "JobSet"
     workload_kind: ClassVar[str] = "JobSet"
 
     def objects(self, name: str) -> list[KubernetesObject]:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, Final
 
 from constructs import Construct
 
 from trainshed import naming
 from trainshed.api.base import KubernetesObject
-from trainshed.api.types import DnsLabel
+from trainshed.api.types import DnsLabel, LabelValue
 from trainshed.faults import Fault, nearest
 from trainshed.gitops.component import Component
+from trainshed.gitops.keys import OwnAnnotation, OwnLabel
 from trainshed.tenancy.kueue import LocalQueue
 from trainshed.tenancy.pool import OUR_LEVELS, NodePool, level_label
 from trainshed.tenancy.queue_ref import QueueRef
 from trainshed.tenancy.tenant import Tenant
 from trainshed.tenancy.tiers import declared_classes
-from trainshed.training.description import Training
+from trainshed.training.description import Text, Training
 
 QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
@@ -30,14 +31,27 @@ class Run(Component):
     is rendered, so a change makes a new object and never patches one in place, whose fields are immutable anyway.
 
     It belongs to the queue's application (a tenant's runs to the tenant's), unless it stands in an `Application`.
+    `labels` and `annotations` stand on the run itself, the object that is submitted, and on no pod. They are no part
+    of its name: who pays for a run may change while it runs. Keys of controllers are refused.
     """
 
     default_application: ClassVar[str] = "runs"
     #: The kind as tenants name it in `workload_kinds`.
     workload_kind: ClassVar[str]
 
-    def __init__(self, scope: Construct, id: DnsLabel, training: Training, *, queue: QueueRef | LocalQueue) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        id: DnsLabel,
+        training: Training,
+        *,
+        queue: QueueRef | LocalQueue,
+        labels: Mapping[OwnLabel, LabelValue] | None = None,
+        annotations: Mapping[OwnAnnotation, Text] | None = None,
+    ) -> None:
         super().__init__(scope, id)
+        self.labels = dict(labels or {})
+        self.annotations = dict(annotations or {})
         self.training = training
         self.queue = queue.ref if isinstance(queue, LocalQueue) else queue
         self.namespace = self.queue.namespace
@@ -62,7 +76,17 @@ class Run(Component):
 
     def render(self) -> Iterable[KubernetesObject]:
         """The run and what belongs to it; nothing when its names do not fit, which is told already."""
-        return self.objects(self.name) if self._fits() else ()
+        return self.marked(self.objects(self.name)) if self._fits() else ()
+
+    def marked(self, made: list[KubernetesObject]) -> list[KubernetesObject]:
+        """`made`, with the person's own labels and annotations on the run, which is the last of them."""
+        *beside, run = made
+        written = run.metadata
+        update = {
+            "labels": {**self.labels, **(written.labels or {})} or None,
+            "annotations": {**self.annotations, **(written.annotations or {})} or None,
+        }
+        return [*beside, run.model_copy(update={"metadata": written.model_copy(update=update)})]
 
     def validate(self) -> Iterable[Fault]:
         """Names within their budgets; a kind that the tenant allows; a priority class and a level that exist."""

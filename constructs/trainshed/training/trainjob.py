@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, Final
 
 from constructs import Construct
@@ -12,13 +12,14 @@ from trainshed.api import trainer as api
 from trainshed.api.base import KubernetesObject, ObjectMeta
 from trainshed.api.jobset import JobSetSpec
 from trainshed.api.jobset_parts import Network, ReplicatedJob
-from trainshed.api.types import DnsLabel, DnsSubdomain
+from trainshed.api.types import DnsLabel, DnsSubdomain, LabelValue
 from trainshed.faults import Fault
+from trainshed.gitops.keys import OwnAnnotation, OwnLabel
 from trainshed.naming_budgets import trainjob_name_errors
 from trainshed.tenancy.kueue import LocalQueue
 from trainshed.tenancy.pool import NodePool
 from trainshed.tenancy.queue_ref import QueueRef
-from trainshed.training.description import Training
+from trainshed.training.description import Text, Training
 from trainshed.training.gang import gang_failure_policy, gang_job
 from trainshed.training.pod import environment, pod_template
 from trainshed.training.run import Run
@@ -38,6 +39,7 @@ class TrainJob(Run):
     are equal, name and all, share one.
     """
 
+    main_kind = "TrainJob"
     workload_kind: ClassVar[str] = "TrainJob"
 
     def __init__(
@@ -48,8 +50,10 @@ class TrainJob(Run):
         *,
         queue: QueueRef | LocalQueue,
         runtime: DnsSubdomain | None = None,
+        labels: Mapping[OwnLabel, LabelValue] | None = None,
+        annotations: Mapping[OwnAnnotation, Text] | None = None,
     ) -> None:
-        super().__init__(scope, id, training, queue=queue)
+        super().__init__(scope, id, training, queue=queue, labels=labels, annotations=annotations)
         self.runtime = runtime or f"{id}-runtime"
         if training.port != TRAINER_PORT:
             self.fault(f"is {training.port}, but Trainer uses {TRAINER_PORT} always", field="port", fix="leave it out")
@@ -90,7 +94,7 @@ class TrainJob(Run):
         """The run, after its runtime unless an earlier run has made that one."""
         if not self._fits():
             return []
-        runtime, run = self.objects(self.name)
+        runtime, run = self.marked(self.objects(self.name))
         key = f"{self.application.id}/{self.namespace}/{runtime.metadata.name}"
         return [runtime, run] if self.cluster.first(key, self) is self else [run]
 

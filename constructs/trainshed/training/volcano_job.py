@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, Final
 
 from constructs import Construct
 
 from trainshed.api.base import KubernetesObject, ObjectMeta
-from trainshed.api.types import DnsLabel
+from trainshed.api.types import DnsLabel, LabelValue
 from trainshed.api.volcano import Job, JobSpec, LifecyclePolicy, TaskSpec
 from trainshed.faults import Fault
+from trainshed.gitops.keys import OwnAnnotation, OwnLabel
 from trainshed.naming_budgets import volcano_job_name_errors
 from trainshed.tenancy.queue_ref import QueueRef
 from trainshed.tenancy.volcano import VolcanoQueue
 from trainshed.training import exits
-from trainshed.training.description import Training
+from trainshed.training.description import Text, Training
 from trainshed.training.pod import pod_template
 from trainshed.training.run import RUN_LABEL, Run
 from trainshed.training.torchrun import volcano_job
@@ -34,12 +35,22 @@ class VolcanoJob(Run):
     when Argo CD updates the object, which is then refused (Volcano v1.15.1, `/jobs/validate` on UPDATE).
     """
 
+    main_kind = "Job"
     workload_kind: ClassVar[str] = "VolcanoJob"
 
     def __init__(
-        self, scope: Construct, id: DnsLabel, training: Training, *, queue: VolcanoQueue, namespace: DnsLabel
+        self,
+        scope: Construct,
+        id: DnsLabel,
+        training: Training,
+        *,
+        queue: VolcanoQueue,
+        namespace: DnsLabel,
+        labels: Mapping[OwnLabel, LabelValue] | None = None,
+        annotations: Mapping[OwnAnnotation, Text] | None = None,
     ) -> None:
-        super().__init__(scope, id, training, queue=QueueRef(queue.name, namespace, queue, queue.runs))
+        place = QueueRef(queue.name, namespace, queue, queue.runs)
+        super().__init__(scope, id, training, queue=place, labels=labels, annotations=annotations)
         if training.topology is not None:
             self.fault("is Kueue's, and has no effect on a Volcano Job", field="topology", fix="leave it out")
         if training.deadline is not None:
