@@ -23,6 +23,7 @@ MODULES: Final[tuple[str, ...]] = (
     "argocd_templates",
     "argocd_waves",
     "argocd_words",
+    "change_applications",
     "change_immutable",
     "change_queued",
     "change_references",

@@ -19,9 +19,17 @@ class Folders:
             self.documents.setdefault(posixpath.dirname(document.file.replace("\\", "/")), []).append(document)
         self._ending: dict[str, list[str]] = {}
         for folder in self.documents:
-            parts = [part for part in folder.split("/") if part not in ("", ".")]
+            # A file of a Git revision is called REVISION:path.
+            first, slash, rest = folder.partition("/")
+            inside = f"{first.rpartition(':')[2]}{slash}{rest}"
+            parts = [part for part in inside.split("/") if part not in ("", ".")]
             for start in range(len(parts)):
                 self._ending.setdefault("/".join(parts[start:]), []).append(folder)
+
+    @property
+    def paths(self) -> Iterable[str]:
+        """Every path that a folder could be called by: its own, and its ends."""
+        return self._ending
 
     def called(self, path: str) -> list[str]:
         """The folders whose path is `path` or ends with it, part by part: keys of `documents`."""
