@@ -304,4 +304,29 @@ priority: hihg
         ),
         "stacks/__main__.py": WITH_ARGO_CD,
     },
+    "amounts without their unit": body(
+        'Training(**{**JOB, "resources": {"cpu": 8, "memory": 128}})',
+        "Training(**JOB, shared_memory=16)",
+        'Training(**{**JOB, "resources": {"cpu": 8, "memory": "1G", "nvidia.com/mig-1g.10gb": 1.5}}, shared_memory="8k")',  # noqa: E501
+        'NodePool(self, "b", nodes=1, per_node={"cpu": 8, "memory": 400, "ephemeral-storage": "3000"})',
+        'Tenant(self, "a", namespaces=["a"], guarantee={pool: resources(memory=64, **{"nvidia.com/gpu": 1.5})})',
+    ),
+    "a misspelt import": {
+        "stacks/lab.py": stack().replace("training import *", "training import TrainJobb"),
+    },
+    "a folder of tenants named from elsewhere": {
+        "stacks/lab.py": stack('load_tenants(self, "tenants")'),
+        "stacks/tenants/low.yaml": "name: low\n",
+    },
+    "a file to include that is not there": body(
+        "from cdk8s import Include",
+        'Include(self.application("a"), "c", url="nope.yaml")',
+    ),
+    "a file to include, named from elsewhere": {
+        "stacks/lab.py": stack(
+            "from cdk8s import Include",
+            'Include(self.application("a"), "b", url="claim.yaml")',
+        ),
+        "stacks/claim.yaml": "",
+    },
 }

@@ -13,6 +13,7 @@ from tests.synthesis import only, synth, told
 from trainshed.api.base import KubernetesObject, ObjectMeta
 from trainshed.api.core.configmap import ConfigMap
 from trainshed.gitops import Access, App, Application, Cluster, Component, Repository
+from trainshed.gitops.failures import faults_from_exception
 
 # isort: split
 from cdk8s import ApiObject, ApiObjectMetadata, Include, JsonPatch
@@ -156,3 +157,11 @@ def test_what_argocd_would_refuse_is_refused_here(synced: Cluster) -> None:
         f'RuntimeClass "nowhere": may not stand in application "tools": it is for the platform to decide on; {fix}',
         'Deployment "web": application "own" may not write this kind; it may write Job',
     ]
+
+
+def test_an_error_of_node_is_told_in_one_line() -> None:
+    trace = "Command failed: node loadurl.mjs x\nloadurl.mjs:42\n    throw x\n\nError: http error: refused\n"
+    (fault,) = faults_from_exception(RuntimeError(f"{trace}    at loadurl.mjs:42:11\n\nNode.js v24\n"))
+    assert fault.message == "RuntimeError: http error: refused"
+    (fault,) = faults_from_exception(RuntimeError("a\nb"))
+    assert fault.message == "RuntimeError: a\nb"

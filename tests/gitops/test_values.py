@@ -84,7 +84,7 @@ def test_of_a_broken_value_only_its_own_mistakes_are_told() -> None:
 
 def test_what_may_be_written_in_many_ways_is_kept_in_one() -> None:
     one = training(
-        resources={"cpu": 8, "memory": "400G", "ephemeral-storage": Quantity(5)},
+        resources={"cpu": 8, "memory": "400G", "rdma/hca": Quantity(5)},
         shared_memory="1Gi",
         tolerations=[{"key": "a", "operator": "Exists"}],
         args=("a",),

@@ -24,6 +24,7 @@ _CALL = re.compile(r"(?:(\w+)\.)?(\w+)\(\) (.+)", re.S)
 _UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
 _MISSING = re.compile(r"missing \d+ required (?:keyword-only|positional) arguments?: (.+)", re.S)
 _SURPLUS = re.compile(r"takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given")
+_NO_NAME = re.compile(r"cannot import name '(\w+)' from '([\w.]+)' \(")
 _HERE = str(Path(__file__).resolve().parent.parent)
 _LIBRARIES = ("site-packages", f"lib{os.sep}python", "<frozen")
 
@@ -88,10 +89,20 @@ def faults_from_exception(error: BaseException) -> list[Fault]:
         found = list(_argument_faults(error, match, place))
         if found:
             return found
+    if isinstance(error, ImportError) and (match := _NO_NAME.match(str(error))):
+        known = getattr(module := sys.modules.get(match[2]), "__all__", None) or dir(module)
+        return [Fault(f'{match[2]} has no "{match[1]}"', fix=nearest(match[1], known), place=place)]
     if isinstance(error, AttributeError) and (unmade := _unmade(error)):
         return [unmade.at(place)]
-    told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    text = _of_node(str(error))
+    told = f"{type(error).__name__}: {text}" if text else type(error).__name__
     return [Fault(told, fix="TRAINSHED_TRACEBACK=1 shows the way there", place=place)]
+
+
+def _of_node(text: str) -> str:
+    """What an error of Node says, without the lines of its own that led there."""
+    said = re.search(r"^\w*Error: (.+)$", text, re.M)
+    return said[1] if said and "\n    at " in text else text
 
 
 def _unmade(error: AttributeError) -> Fault | None:

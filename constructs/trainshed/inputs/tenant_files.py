@@ -80,8 +80,11 @@ def load_tenants(cluster: Cluster, folder: str | Path) -> Tenants:
     tenants = Tenants(Path(folder))
     if not tenants.folder.is_dir():
         told = f"{shown_path(str(folder))} is no folder"
+        place = calling_place()
         fix = "make it, with a file for each tenant, or leave load_tenants(…) out if there are none any more"
-        tenants.no_folder = Faults([Fault(told, fix=fix, place=calling_place())])
+        if not tenants.folder.is_absolute() and (Path(place.file).parent / folder).is_dir():
+            fix = f'write Path(__file__).parent / "{folder}": a relative path starts where the command runs'
+        tenants.no_folder = Faults([Fault(told, fix=fix, place=place)])
         cluster.faults.extend(tenants.no_folder.faults)
         return tenants
     for path, name, fault, warning, names in entries(tenants.folder):

@@ -32,6 +32,11 @@ AnyAmount = str | int | float | Quantity
 #: One that is not negative.
 Amount = Annotated[AnyAmount, AfterValidator(_quantity)]
 
+_WHOLE: Final = "devices are counted whole"
+#: Counted in bytes; whatever is meant is more than this.
+_MEASURED: Final = ("memory", "ephemeral-storage")
+_SMALLEST: Final = Quantity("1Mi")
+
 #: The order in which Kueue's coveredResources are listed: what every pod needs first, then devices by name.
 _FIRST = ("cpu", "memory")
 
@@ -80,15 +85,25 @@ def _argument(field: str) -> str:
 
 
 def amount_rules(amounts: Mapping[str, Quantity], field: str) -> Iterator[Broken]:
-    """No negative amount, devices whole; each name is a resource's."""
+    """No negative amount, devices whole, memory with a unit; each name is a resource's."""
     for name, amount in amounts.items():
         if error := node_resource_error(name):
             told, _, fix = error.partition("; ")
             yield Broken(f"{field}[{name}]", f"the key is wrong: {told}", fix or 'write for example "nvidia.com/gpu"')
         elif amount < Quantity(0):
             yield Broken(f"{field}[{name}]", f"{amount} is negative", "write 0 or more")
-        elif is_extended(name) and not amount.is_whole():
-            yield Broken(f"{field}[{name}]", f"{amount} is not a whole number", "devices are counted whole")
+        else:
+            yield from unit_rules(name, amount, f"{field}[{name}]")
+
+
+def unit_rules(name: str, amount: Quantity, field: str) -> Iterator[Broken]:
+    """Devices are whole, and memory is more than some bytes: a number without a unit is that."""
+    if is_extended(name) and not amount.is_whole():
+        yield Broken(field, f"{amount.value.numerator / amount.value.denominator} is not a whole number", _WHOLE)
+    elif name in _MEASURED and Quantity(0) < amount < _SMALLEST:
+        few = str(amount).isdigit()
+        told = f"{amount} is bytes" if few else f"{amount} is less than {_SMALLEST}"
+        yield Broken(field, told, f'write it with its unit, such as "{amount if few else 64}Gi"')
 
 
 def ordered(names: set[str]) -> list[str]:

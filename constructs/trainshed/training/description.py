@@ -16,7 +16,7 @@ from trainshed.api.types import Bool, DnsSubdomain, Int32, LabelKey, LabelValue,
 from trainshed.gitops.values import Value, read_as
 from trainshed.quantity import Quantity
 from trainshed.tenancy.pool import Level
-from trainshed.tenancy.shares import AnyAmount
+from trainshed.tenancy.shares import AnyAmount, unit_rules
 
 #: /dev/shm of one process unless said otherwise: NCCL's buffers and a DataLoader's batches.
 SHARED_MEMORY_PER_PROCESS = Quantity("4Gi")
@@ -171,14 +171,16 @@ class Training(Value):
         for name, amount in self.amounts.items():
             if amount <= Quantity(0):
                 yield Broken(f"resources[{name}]", f"{amount} is not above 0", "write what a node needs")
-            elif is_extended(name) and not amount.is_whole():
-                yield Broken(f"resources[{name}]", f"{amount} is not a whole number", "devices are counted whole")
+            else:
+                yield from unit_rules(name, amount, f"resources[{name}]")
         if self.shm <= Quantity(0):
             yield Broken("sharedMemory", f"{self.shm} is not above 0", "write a size such as 64Gi")
+        units = list(unit_rules("memory", self.shm, "sharedMemory"))
+        yield from units
         memory = self.amounts.get("memory")
         if memory is None:
             yield Broken("resources[memory]", "is missing", 'write what a node needs, such as "360G"')
-        elif self.shm >= memory:
+        elif self.shm >= memory and not units and not list(unit_rules("memory", memory, "")):
             yield Broken(
                 "sharedMemory",
                 f"is {self.shm}, which counts towards the memory limit of {memory}",
