@@ -126,7 +126,8 @@ def removed_namespace(fleet: Fleet) -> Iterator[Issue]:
     """The change removes a Namespace.
 
     Why: When Argo CD prunes it, everything in it goes: running training, claims with their checkpoints, objects that
-    are in no repository. An error where the input still has objects in it: the API server refuses them.
+    are in no repository. An error where the input still has objects in it: the API server refuses them. A note where
+    it carries `Prune=confirm`, since somebody is asked, or `Prune=false`.
     Fix: Annotate it with `argocd.argoproj.io/sync-options: Prune=confirm` before it is removed, or keep it.
     """
     for namespace in removed(fleet, ("", "Namespace")):
@@ -137,13 +138,16 @@ def removed_namespace(fleet: Fleet) -> Iterator[Issue]:
             related = (("the removed Namespace", namespace, ("metadata", "name")),)
             fix = "keep the Namespace, or move what is in it"
             yield Issue(inside, ("metadata", "namespace"), message, fix, None if kept(namespace) else "error", related)
-        elif not kept(namespace):
+        else:
             message = (
                 f'Namespace "{namespace.name}" is removed by this change: pruning it deletes everything in it, its '
                 "claims and their data, too"
             )
             fix = "annotate it with argocd.argoproj.io/sync-options: Prune=confirm first, or keep it"
-            yield Issue(namespace, ("metadata", "name"), message, fix)
+            asked = kept(namespace)
+            if asked:
+                fix = "look at what is in it (kubectl get all,pvc) before you confirm that"
+            yield Issue(namespace, ("metadata", "name"), message, fix, "info" if asked else None)
 
 
 @rule("change-removed-definition", severity="warning", family=FAMILY, baseline=True)
