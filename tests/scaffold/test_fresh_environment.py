@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import yaml
 
 from tests.oracle.dist import object_errors
 from tests.oracle.documents import documents
@@ -23,10 +24,10 @@ class Environment(NamedTuple):
 
     folder: Path
 
-    def run(self, *command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    def run(self, *command: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "JSII", "CDK8S"))}
-        binary = self.folder / "bin" / command[0]
-        return subprocess.run([binary, *command[1:]], cwd=cwd, env=clean, capture_output=True, text=True, check=False)
+        clean |= {"PATH": f"{self.folder / 'bin'}:{clean['PATH']}"} | variables
+        return subprocess.run(command, cwd=cwd, env=clean, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +135,35 @@ def test_a_change_that_is_not_rendered_fails_the_check(environment: Environment,
     assert untouched
     assert [rendered.returncode, verified.returncode, again.returncode] == [0, 0, 0]
     assert queue.read_bytes() == before
+
+
+def test_the_workflow_judges_a_pull_request_against_its_base(environment: Environment, repository: Path) -> None:
+    """Its steps, run as a runner would with the base branch of the pull request fetched."""
+    workflow = yaml.safe_load((repository / ".github/workflows/ci.yaml").read_text(encoding="utf-8"))
+    checkout, *_, verify, judge = workflow["jobs"]["verify"]["steps"]
+    assert checkout["with"] == {"fetch-depth": 0}, "a shallow clone does not have the base"
+    assert judge["if"] == "github.event_name == 'pull_request'"
+    author = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    for command in (["init", "-q"], ["add", "."], [*author, "commit", "-qm", "a"]):
+        subprocess.run(["git", *command], cwd=repository, check=True)
+    subprocess.run(["git", "update-ref", "refs/remotes/origin/main", "HEAD"], cwd=repository, check=True)
+    job = next((repository / "dist").rglob("TrainJob.*.yaml"))
+    before = job.read_bytes()
+
+    def steps(*, base: str = "main") -> list[subprocess.CompletedProcess[str]]:
+        return [
+            environment.run("bash", "-e", "-c", step["run"], cwd=repository, GITHUB_BASE_REF=base)
+            for step in (verify, judge)
+        ]
+
+    assert [(ran.returncode, ran.stderr) for ran in steps()] == [(0, "")] * 2
+    assert [ran.returncode for ran in steps(base="absent")] == [0, 2]
+    job.write_bytes(before.replace(b"numNodes: 2", b"numNodes: 4"))
+    verified, judged = steps()
+    job.write_bytes(before)
+    assert verified.returncode == 1
+    assert judged.returncode == 1
+    assert "::error title=change-immutable-field,file=dist/eu-west/research/TrainJob." in judged.stdout
 
 
 def test_a_mistake_in_the_tenant_file_is_told_with_its_line(environment: Environment, repository: Path) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from tests.docs.pages import Page
 from trainshed.checks.config import Config, known_codes, parse_target, read_config
 from trainshed.checks.options import CannotCheck, Options
+from trainshed.cli import main
 from trainshed.target import KNOWN, TARGET, Target, is_known
 
 SETTINGS = """\
@@ -45,6 +48,15 @@ def test_both_files_hold_the_same_keys(file: str, table: str) -> None:
     Path(file).write_text(f"{table}\n{SETTINGS}")
     assert read_config(None) == EXPECTED
     assert read_config(file) == EXPECTED
+
+
+def test_the_example_of_the_documentation_can_be_copied(root: Path) -> None:
+    (example,) = Page.read(root / "docs" / "check.md").blocks("toml")
+    Path("trainshed.toml").write_text(example)
+    assert read_config(None).paths == ("dist",)
+    Path("dist").mkdir()
+    Path("dist/a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n")
+    assert CliRunner().invoke(main, ["check"]).exit_code == 0
 
 
 def test_the_nearest_file_up_to_the_repository_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
