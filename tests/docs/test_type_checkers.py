@@ -24,7 +24,8 @@ from trainshed.api.volcano import Queue, QueueSpec
 from trainshed.api.base import ObjectMeta
 from trainshed.quantity import Quantity
 from trainshed.tenancy import nodes, resources
-from trainshed.training import Mount, SecretEnv, Toleration, TopologyRequest, Training
+from trainshed.training import ConfigMapMount, Container, FieldEnv, Mount, Scratch, SecretEnv, Toleration
+from trainshed.training import TopologyRequest, Training
 
 amounts = {"cpu": "88", "memory": "360G"}
 common = {"NCCL_DEBUG": "INFO"}
@@ -34,6 +35,12 @@ one = Training(
     env={"KEY": SecretEnv(secret="s", key="k"), "A": "b"}, args=["--lr", "3e-4"], shared_memory="256Gi",
     volumes=[Mount(claim="c", path="/c", read_only=True)], topology=TopologyRequest(level="rack"),
     tolerations=[{"key": "spot", "operator": "Exists"}, Toleration(key="x", operator="Exists")],
+)
+parts = Training(
+    nodes=1, gpus_per_node=8, image="registry.example.com/t:1", script="/t.py", resources=amounts,
+    env={"NODE": FieldEnv(field="spec.nodeName")}, pod_labels={"a": "b"}, pod_annotations={"a": "b"},
+    volumes=[Mount(claim="c", path="/c"), Scratch(path="/s", size="1Ti"), ConfigMapMount(config_map="m", path="/m")],
+    sidecars=[Container(name="logs", image="l:1")], init_containers=[{"name": "fetch", "image": "f:1"}],
 )
 two = Training(nodes=1, gpus_per_node=0, image="i:1", script="s", resources=amounts, env=common, args=("a",))
 more: Training = one.model_copy(update={"nodes": 4})

@@ -115,8 +115,24 @@ SOUND: Final[Mapping[str, Callable[[Any, Any], dict[str, Any]]]] = {
     "Training": lambda cluster, pool: dict(JOB),
     "Mount": lambda cluster, pool: {"claim": "data", "path": "/data"},
     "SecretEnv": lambda cluster, pool: {"secret": "s", "key": "k"},
+    "ConfigMapEnv": lambda cluster, pool: {"config_map": "c", "key": "k"},
+    "FieldEnv": lambda cluster, pool: {"field": "spec.nodeName"},
+    "ConfigMapMount": lambda cluster, pool: {"config_map": "c", "path": "/c"},
+    "SecretMount": lambda cluster, pool: {"secret": "s", "path": "/s"},
+    "Scratch": lambda cluster, pool: {"path": "/scratch", "size": "1Ti"},
     "TopologyRequest": lambda cluster, pool: {"level": "host"},
     "Share": lambda cluster, pool: {"nodes": 1},
+}
+#: What a Training holds, and where.
+HELD: Final[Mapping[str, Callable[[Any], dict[str, Any]]]] = {
+    "Mount": lambda part: {"checkpoint": part},
+    "ConfigMapMount": lambda part: {"volumes": [part]},
+    "SecretMount": lambda part: {"volumes": [part]},
+    "Scratch": lambda part: {"volumes": [part]},
+    "SecretEnv": lambda part: {"env": {"A": part}},
+    "ConfigMapEnv": lambda part: {"env": {"A": part}},
+    "FieldEnv": lambda part: {"env": {"A": part}},
+    "TopologyRequest": lambda part: {"topology": part},
 }
 _FORMS: Final = ("TrainJob", "JobSet", "IndexedJob", "VolcanoJob")
 
@@ -163,21 +179,12 @@ def _make(lab: Cluster, app: App, pool: NodePool, name: str, given: dict[str, An
         Namespace(made, "a")
     elif name == "Share":
         ClusterQueue(lab, "q", quota={pool: kind(**given)})
-    elif name in ("Training", "Mount", "SecretEnv", "TopologyRequest"):
+    elif name == "Training" or name in HELD:
         part = kind(**given)
-        training = part if name == "Training" else Training(**JOB, **_holding(name, part))
+        training = part if name == "Training" else Training(**JOB, **HELD[name](part))
         queue = VolcanoQueue(lab, "vq", capability={pool: nodes(1)})
         for form in _FORMS[: 3 if name == "TopologyRequest" else 4]:  # topology is Kueue's
             where = {"queue": queue, "namespace": "a"} if form == "VolcanoJob" else {"queue": QueueRef("llm", "a")}
             kind_of(form)(lab, "run", training, **where)
     else:
         kind(lab, **given)
-
-
-def _holding(name: str, part: Any) -> dict[str, Any]:
-    holding: dict[str, dict[str, Any]] = {
-        "Mount": {"checkpoint": part},
-        "SecretEnv": {"env": {"A": part}},
-        "TopologyRequest": {"topology": part},
-    }
-    return holding[name]

@@ -21,7 +21,7 @@ from trainshed.tenancy import (
     WorkloadPriorityClass,
     nodes,
 )
-from trainshed.training import JobSet, Mount, TopologyRequest, TrainJob, VolcanoJob
+from trainshed.training import Container, JobSet, Mount, Scratch, TopologyRequest, TrainJob, VolcanoJob
 
 each_form = pytest.mark.parametrize("form", FORMS)
 
@@ -53,6 +53,11 @@ CHANGES: list[dict[str, Any]] = [
     {"image_pull_secrets": ["registry"]},
     {"image_pull_policy": "Always"},
     {"user": 2000},
+    {"volumes": [Scratch(path="/scratch", size="1Ti")]},
+    {"pod_labels": {"app": "llm"}},
+    {"pod_annotations": {"sidecar.istio.io/inject": "false"}},
+    {"init_containers": [Container(name="fetch", image="a:1")]},
+    {"sidecars": [Container(name="fetch", image="a:1")]},
     {"priority": "urgent"},
 ]
 OWN: dict[str, list[dict[str, Any]]] = {

@@ -20,6 +20,8 @@ _OWNERS: Final = {
     "volcano.sh": "Volcano's",
     "pod-security.kubernetes.io": "the API server's",
 }
+#: Labels without a domain that the Job controller writes on its pods.
+_JOB_LABELS: Final = ("controller-uid", "job-name")
 _INSTEAD: Final = {
     ALLOW_ANNOTATION: 'call .allow("<code>") on the component',
     "kueue.x-k8s.io/queue-name": "pass the queue",
@@ -34,6 +36,8 @@ _NAMESPACES: Final = ("kueue.x-k8s.io",)
 def reserved_error(key: str) -> str:
     """What is wrong with a key that is rendered from something else, or is a controller's to write."""
     domain, slash, _ = key.rpartition("/")
+    if key in _JOB_LABELS:
+        domain, slash = "batch.kubernetes.io", "/"
     for owned, whose in _OWNERS.items():
         if slash and (domain == owned or domain.endswith(f".{owned}")):
             return f'"{key}" is {whose}; {_INSTEAD.get(key, "leave it out")}'

@@ -7,16 +7,21 @@ from typing import Annotated, Any, ClassVar, Final, Literal, cast
 
 from pydantic import Field
 
-from trainshed.addresses import image_error, text_error
+from trainshed.addresses import image_error
 from trainshed.api.base import Broken
 from trainshed.api.core.affinity import Toleration
+from trainshed.api.core.container import Container
 from trainshed.api.core.resources import container_resource_error, device_error, is_extended
-from trainshed.api.core.shapes import descending_path_error, env_name_error, key_error
+from trainshed.api.core.shapes import env_name_error
 from trainshed.api.types import Bool, DnsSubdomain, Int32, LabelKey, LabelValue, Str, shaped, unique
+from trainshed.gitops.keys import OwnAnnotation, OwnLabel
 from trainshed.gitops.values import Value, read_as
 from trainshed.quantity import Quantity
 from trainshed.tenancy.pool import Level
 from trainshed.tenancy.shares import AnyAmount, unit_rules
+from trainshed.training.containers import container_rules
+from trainshed.training.variables import AnyEnv, ConfigMapEnv, FieldEnv, SecretEnv
+from trainshed.training.volumes import OWN_PATHS, AnyMount, Mount, Text, described, volumes
 
 #: /dev/shm of one process unless said otherwise: NCCL's buffers and a DataLoader's batches.
 SHARED_MEMORY_PER_PROCESS = Quantity("4Gi")
@@ -28,31 +33,8 @@ MAX_RETRIES: Final = 10_000
 #: More than any machine has; a number beyond is a slip.
 MAX_GPUS: Final = 1024
 
-#: What a process is given: any text but one with control characters, which end it (NUL) or come from a slip.
-Text = Annotated[Str, shaped(text_error)]
 EnvName = Annotated[Str, shaped(env_name_error)]
 ContainerResource = Annotated[Str, shaped(container_resource_error), shaped(device_error)]
-
-
-class Mount(Value):
-    """A PersistentVolumeClaim of the run's namespace, mounted at an absolute path in every node's container."""
-
-    claim: DnsSubdomain
-    path: Text
-    read_only: Bool = False
-    sub_path: Annotated[Text, shaped(descending_path_error)] | None = None
-
-    def rules(self) -> Iterator[Broken]:
-        """Kubernetes wants an absolute path without a colon."""
-        if not self.path.startswith("/") or ":" in self.path:
-            yield Broken("path", f'"{self.path}" is not an absolute path without ":"', 'write for example "/data"')
-
-
-class SecretEnv(Value):
-    """An environment variable's value in a Secret of the run's namespace."""
-
-    secret: DnsSubdomain
-    key: Annotated[Str, shaped(key_error)]
 
 
 class TopologyRequest(Value):
@@ -80,6 +62,16 @@ class Training(Value):
     SIGTERM and SIGKILL in which a preempted run saves. `retries` restart the whole gang after a failure of its own;
     disruptions such as preemption do not count. `deadline` bounds the run in seconds. `doctor` looks at each node
     before the run (the trainer's `doctor`, an init container of the same image); a sick one fails its pod, and counts.
+
+    `volumes` are claims (`Mount`), ConfigMaps, Secrets and scratch space, and values in `env` may stand in a Secret, a
+    ConfigMap or a field of the pod. `init_containers` run before the training, in their order, and after the doctor;
+    `sidecars` start before them and run beside it, until it ends. What such a container leaves out of mounts and
+    security context it has in common with the one that trains; the pod's volumes are called `shm`, `tmp`, and
+    `claim-0`, `config-map-1`, … by their place. `pod_labels` and `pod_annotations` stand on the pods; keys of
+    controllers are refused. For whatever else a pod may have, write the object itself beside the other runs: the API
+    object (`trainshed.api`) in `render()` of a `Component` of your own, or cdk8s' `ApiObject` in an `Application`.
+    `trainshed check` judges both alike.
+
     A variant is a copy, judged like any other: `training.model_copy(update={"nodes": 4})`.
     """
 
@@ -91,14 +83,14 @@ class Training(Value):
     script: Annotated[Text, Field(min_length=1)]
     launcher: Literal["torchrun", "trainshed"] = "torchrun"
     args: Annotated[Sequence[str], read_as(list[Text])] = []
-    env: Annotated[Mapping[str, str | SecretEnv], read_as(dict[EnvName, Text | SecretEnv])] = {}
+    env: Annotated[Mapping[str, AnyEnv], read_as(dict[EnvName, Text | SecretEnv | ConfigMapEnv | FieldEnv])] = {}
     resources: Annotated[Mapping[str, AnyAmount], read_as(dict[ContainerResource, Quantity])] = Field(
         default_factory=dict
     )
     processes_per_node: Annotated[Int32, Field(ge=1)] | None = None
     gpu_resource: ContainerResource = "nvidia.com/gpu"
     shared_memory: Annotated[AnyAmount, read_as(Quantity)] | None = None
-    volumes: Annotated[Sequence[Mount], read_as(list[Mount])] = []
+    volumes: Annotated[Sequence[AnyMount], read_as(list[AnyMount])] = []
     checkpoint: Mount | None = None
     grace_period: Annotated[Int32, Field(ge=30)] = 120
     retries: Annotated[Int32, Field(ge=0, le=MAX_RETRIES)] = 3
@@ -113,6 +105,10 @@ class Training(Value):
     port: Annotated[Int32, Field(ge=1024, le=65535)] = 29500
     user: Annotated[Int32, Field(ge=1)] = 10001
     doctor: Bool = False
+    pod_labels: Annotated[Mapping[str, str], read_as(dict[OwnLabel, LabelValue])] = {}
+    pod_annotations: Annotated[Mapping[str, str], read_as(dict[OwnAnnotation, Text])] = {}
+    init_containers: Annotated[Sequence[Container | Mapping[str, Any]], read_as(list[Container])] = []
+    sidecars: Annotated[Sequence[Container | Mapping[str, Any]], read_as(list[Container])] = []
 
     @property
     def processes(self) -> int:
@@ -143,8 +139,8 @@ class Training(Value):
         return {**self.amounts, **gpus}
 
     @property
-    def mounts(self) -> list[Mount]:
-        """All claims, the checkpoint's among them."""
+    def mounts(self) -> list[AnyMount]:
+        """All volumes of the person's own, the checkpoint's among them."""
         return [*self.volumes, *([self.checkpoint] if self.checkpoint else [])]
 
     def rules(self) -> Iterator[Broken]:
@@ -163,6 +159,9 @@ class Training(Value):
             yield Broken("gpuResource", f'"{self.gpu_resource}" is no device', 'write for example "nvidia.com/gpu"')
         yield from self._amount_rules()
         yield from self._mount_rules()
+        names = [volume.name for volume in volumes(self.mounts, self.shm)]
+        before, along = cast("list[Container]", self.init_containers), cast("list[Container]", self.sidecars)
+        yield from container_rules(before, along, names, doctor=self.doctor)
         for name in self.env:
             if name in RESERVED_ENV:
                 yield Broken(f"env[{name}]", "is set by the torchrun wiring", "leave it out")
@@ -190,11 +189,11 @@ class Training(Value):
             yield Broken("resources[cpu]", "is missing", 'write what a node needs, such as "88"')
 
     def _mount_rules(self) -> Iterator[Broken]:
-        seen: dict[str, str] = {"/dev/shm": "shared memory", "/tmp": "the temporary directory"}
+        seen = dict(OWN_PATHS)
         for mount in self.mounts:
             if mount.path in seen:
                 yield Broken("volumes", f'"{mount.path}" is mounted already for {seen[mount.path]}', "use another path")
-            seen[mount.path] = f'claim "{mount.claim}"'
+            seen[mount.path] = described(mount)
         if self.checkpoint is not None and self.checkpoint.read_only:
             yield Broken("checkpoint.readOnly", "a checkpoint directory is written to", "leave readOnly out")
 

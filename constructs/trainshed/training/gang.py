@@ -21,7 +21,7 @@ from trainshed.api.job_policies import (
 from trainshed.api.jobset_parts import FailurePolicy, FailurePolicyRule
 from trainshed.api.meta import TemplateMeta
 from trainshed.training import exits
-from trainshed.training.torchrun import NODE
+from trainshed.training.containers import NODE
 
 _DISRUPTED = PodFailurePolicyOnPodConditionsPattern(type="DisruptionTarget", status="True")
 

@@ -9,10 +9,11 @@ from trainshed.api.base import KubernetesObject, ObjectMeta
 from trainshed.api.jobset import JobSetSpec
 from trainshed.api.jobset_parts import Network, ReplicatedJob
 from trainshed.naming_budgets import jobset_name_errors
+from trainshed.training.containers import NODE
 from trainshed.training.gang import gang_failure_policy, gang_job
 from trainshed.training.pod import pod_template
 from trainshed.training.run import Run
-from trainshed.training.torchrun import NODE, jobset
+from trainshed.training.torchrun import jobset
 
 
 class JobSet(Run):

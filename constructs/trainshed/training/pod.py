@@ -9,26 +9,30 @@ from __future__ import annotations
 from typing import Final, cast
 
 from trainshed.api.core.affinity import Toleration
-from trainshed.api.core.container import Container, VolumeMount
-from trainshed.api.core.env import EnvVar, EnvVarSource
+from trainshed.api.core.container import Container
+from trainshed.api.core.env import EnvVar
 from trainshed.api.core.pod import PodSpec, PodTemplateSpec
-from trainshed.api.core.refs import LocalObjectReference, SecretKeySelector
+from trainshed.api.core.refs import LocalObjectReference
 from trainshed.api.core.resources import ResourceRequirements
-from trainshed.api.core.security import Capabilities, PodSecurityContext, SeccompProfile, SecurityContext
-from trainshed.api.core.volume import EmptyDirVolumeSource, PersistentVolumeClaimVolumeSource, Volume
+from trainshed.api.core.security import PodSecurityContext, SeccompProfile
 from trainshed.api.meta import TemplateMeta
 from trainshed.tenancy.pool import level_label
-from trainshed.training.description import Mount, SecretEnv, TopologyRequest, Training
-from trainshed.training.torchrun import NODE, Wiring
+from trainshed.training.containers import DOCTOR, NODE, beside, confined
+from trainshed.training.description import TopologyRequest, Training
+from trainshed.training.torchrun import Wiring
+from trainshed.training.variables import env_var
+from trainshed.training.volumes import volume_mounts, volumes
 
 _TOPOLOGY: Final = "kueue.x-k8s.io/podset-{}-topology"
 
 
 def pod_template(training: Training, run: str, wiring: Wiring | None, *, kueue: bool = True) -> PodTemplateSpec:
     """The pod template of one node. `wiring` None leaves command, arguments and environment to another object."""
-    annotations = topology_annotations(training.topology) if kueue else {}
+    topology = topology_annotations(training.topology) if kueue else {}
+    annotations = {**training.pod_annotations, **topology} or None
+    labels = dict(training.pod_labels) or None
     return PodTemplateSpec(
-        metadata=TemplateMeta(annotations=annotations) if annotations else None,
+        metadata=TemplateMeta(labels=labels, annotations=annotations) if labels or annotations else None,
         spec=pod_spec(training, run, wiring),
     )
 
@@ -39,7 +43,7 @@ def pod_spec(training: Training, run: str, wiring: Wiring | None) -> PodSpec:
         automount_service_account_token=False,
         containers=[_container(training, run, wiring)],
         enable_service_links=False,
-        init_containers=[_doctor(training)] if training.doctor else None,
+        init_containers=_before(training) or None,
         image_pull_secrets=[LocalObjectReference(name=name) for name in training.image_pull_secrets] or None,
         node_selector=dict(training.node_selector) or None,
         restart_policy="Never",
@@ -54,7 +58,7 @@ def pod_spec(training: Training, run: str, wiring: Wiring | None) -> PodSpec:
         service_account_name=training.service_account,
         termination_grace_period_seconds=training.grace_period,
         tolerations=cast("list[Toleration]", training.tolerations) or None,
-        volumes=_volumes(training),
+        volumes=volumes(training.mounts, training.shm),
     )
 
 
@@ -67,7 +71,7 @@ def environment(training: Training, run: str, wiring: Wiring) -> list[EnvVar]:
     ]
     if training.checkpoint is not None:
         own.append(EnvVar(name="TRAINSHED_CHECKPOINT_DIR", value=f"{training.checkpoint.path.rstrip('/')}/{run}"))
-    return [*wiring.env, *own, *(_env_var(name, value) for name, value in training.env.items())]
+    return [*wiring.env, *own, *(env_var(name, value) for name, value in training.env.items())]
 
 
 def node_resources(training: Training) -> ResourceRequirements:
@@ -91,9 +95,20 @@ def _container(training: Training, run: str, wiring: Wiring | None) -> Container
         args=wiring.args if wiring else None,
         env=environment(training, run, wiring) if wiring else None,
         resources=node_resources(training) if wiring else None,
-        security_context=_confined(),
-        volume_mounts=_mounts(training),
+        security_context=confined(),
+        volume_mounts=volume_mounts(training.mounts),
     )
+
+
+def _before(training: Training) -> list[Container]:
+    """Sidecars first: what the others fetch may have to go through them."""
+    mounts = volume_mounts(training.mounts)
+    first, then = cast("list[Container]", training.sidecars), cast("list[Container]", training.init_containers)
+    return [
+        *(beside(container, mounts, sidecar=True) for container in first),
+        *([_doctor(training)] if training.doctor else []),
+        *(beside(container, mounts) for container in then),
+    ]
 
 
 def _doctor(training: Training) -> Container:
@@ -101,56 +116,13 @@ def _doctor(training: Training) -> Container:
     run's resources: the pod needs no more, since init containers end before."""
     folder = ["--folder", training.checkpoint.path] if training.checkpoint else []
     return Container(
-        name="doctor",
+        name=DOCTOR,
         image=training.image,
         image_pull_policy=training.image_pull_policy,
         command=["python", "-m", "trainer", "doctor"],
         args=["--gpus", str(training.gpus_per_node), "--processes", str(training.processes), *folder],
         env=[EnvVar(name="HOME", value="/tmp")],
         resources=node_resources(training),
-        security_context=_confined(),
-        volume_mounts=_mounts(training),
+        security_context=confined(),
+        volume_mounts=volume_mounts(training.mounts),
     )
-
-
-def _confined() -> SecurityContext:
-    return SecurityContext(
-        allow_privilege_escalation=False,
-        capabilities=Capabilities(drop=["ALL"]),
-        read_only_root_filesystem=True,
-    )
-
-
-def _mounts(training: Training) -> list[VolumeMount]:
-    return [
-        VolumeMount(name="shm", mount_path="/dev/shm"),
-        VolumeMount(name="tmp", mount_path="/tmp"),
-        *(_mount(index, mount) for index, mount in enumerate(training.mounts)),
-    ]
-
-
-def _volumes(training: Training) -> list[Volume]:
-    shm = EmptyDirVolumeSource(medium="Memory", size_limit=training.shm)
-    claims = [
-        Volume(
-            name=f"claim-{index}",
-            persistent_volume_claim=PersistentVolumeClaimVolumeSource(
-                claim_name=mount.claim, read_only=mount.read_only or None
-            ),
-        )
-        for index, mount in enumerate(training.mounts)
-    ]
-    return [Volume(name="shm", empty_dir=shm), Volume(name="tmp", empty_dir=EmptyDirVolumeSource()), *claims]
-
-
-def _mount(index: int, mount: Mount) -> VolumeMount:
-    return VolumeMount(
-        name=f"claim-{index}", mount_path=mount.path, read_only=mount.read_only or None, sub_path=mount.sub_path
-    )
-
-
-def _env_var(name: str, value: str | SecretEnv) -> EnvVar:
-    if isinstance(value, str):
-        return EnvVar(name=name, value=value)
-    key = SecretKeySelector(name=value.secret, key=value.key)
-    return EnvVar(name=name, value_from=EnvVarSource(secret_key_ref=key))

@@ -18,7 +18,8 @@ from trainshed.tenancy.pool import OUR_LEVELS, NodePool, level_label
 from trainshed.tenancy.queue_ref import QueueRef
 from trainshed.tenancy.tenant import Tenant
 from trainshed.tenancy.tiers import declared_classes
-from trainshed.training.description import Text, Training
+from trainshed.training.description import Training
+from trainshed.training.volumes import Text
 
 QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"

@@ -19,11 +19,9 @@ from typing import Final
 
 from trainshed.api.core.env import EnvVar, EnvVarSource
 from trainshed.api.core.refs import ObjectFieldSelector
+from trainshed.training.containers import NODE
 from trainshed.training.description import Training
 
-#: The container that trains, and the replicated job around it: Trainer finds both by this name, and it is the one that
-#: Trainer's master address assumes.
-NODE: Final = "node"
 #: torchrun sends SIGKILL to its workers this long before the kubelet would.
 SHUTDOWN_MARGIN_SECONDS: Final = 15
 #: In exec form: as PID 1 each gets SIGTERM itself. Both take torchrun's options and PET_ variables.

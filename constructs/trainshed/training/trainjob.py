@@ -19,11 +19,13 @@ from trainshed.naming_budgets import trainjob_name_errors
 from trainshed.tenancy.kueue import LocalQueue
 from trainshed.tenancy.pool import NodePool
 from trainshed.tenancy.queue_ref import QueueRef
-from trainshed.training.description import Text, Training
+from trainshed.training.containers import NODE
+from trainshed.training.description import Training
 from trainshed.training.gang import gang_failure_policy, gang_job
 from trainshed.training.pod import environment, pod_template
 from trainshed.training.run import Run
-from trainshed.training.torchrun import NODE, trainjob
+from trainshed.training.torchrun import trainjob
+from trainshed.training.volumes import Text
 
 #: The port that Trainer v2.3.0 injects, whatever the runtime says.
 TRAINER_PORT: Final = 29500

@@ -16,10 +16,11 @@ from trainshed.naming_budgets import volcano_job_name_errors
 from trainshed.tenancy.queue_ref import QueueRef
 from trainshed.tenancy.volcano import VolcanoQueue
 from trainshed.training import exits
-from trainshed.training.description import Text, Training
+from trainshed.training.description import Training
 from trainshed.training.pod import pod_template
 from trainshed.training.run import RUN_LABEL, Run
 from trainshed.training.torchrun import volcano_job
+from trainshed.training.volumes import Text
 
 MASTER: Final = "master"
 WORKER: Final = "worker"
