@@ -128,3 +128,47 @@ def test_a_folder_above_that_has_the_file_is_named(tmp_path: Path) -> None:
         read_config(tmp_path / "a/b")
     where = f"cdk8s.yaml: No such file or directory; run this in {tmp_path.resolve()}"
     assert (str(one.value), str(two.value)) == (f"{where}, one level up", f"{where}, 2 levels up")
+
+
+def test_the_app_does_not_stand_in_its_output(tmp_path: Path) -> None:
+    """Or every source would be told as a file that is not generated."""
+    (tmp_path / "stacks/lab").mkdir(parents=True)
+    (tmp_path / "stacks/__main__.py").touch()
+    (tmp_path / "stacks/lab/main.py").touch()
+    for app, output, inside in (
+        ("-m stacks", "stacks", "stacks"),
+        ("-m stacks.lab", "./stacks", "stacks"),
+        ("stacks/lab/main.py", ".cdk8s/stacks", "stacks"),
+        ("stacks/lab/main.py", "stacks/lab", "stacks/lab"),
+    ):
+        (tmp_path / "cdk8s.yaml").write_text(f"app: python {app}\noutput: {output}\n")
+        with pytest.raises(CannotRun) as refused:
+            read_config(tmp_path)
+        assert str(refused.value) == (
+            f'cdk8s.yaml:2:9: output: is "{output}", and the app itself stands in {inside}/; '
+            "name a folder of this repository, for example .cdk8s/dist"
+        )
+    (tmp_path / "cdk8s.yaml").write_text("app: python -m stacks\noutput: stacks/dist\n")
+    assert read_config(tmp_path).dist == tmp_path / "stacks/dist"
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"ap: python main.py\n", 'cdk8s.yaml: "ap" is not known; did you mean "app"?'),
+        (b"language: python\n", 'cdk8s.yaml: app is missing; write "python -m <package>" or "python <file>"'),
+        (b"app: python main.py\noutput: [dist\n", "cdk8s.yaml:3:1: is not YAML: "),
+        (
+            "app: python main.py\n".encode("utf-16"),
+            "cdk8s.yaml:1:1: is not UTF-8: it has the byte 0xff here; save the file as UTF-8",
+        ),
+        (b"<<<<<<< HEAD\napp: a\n=======\n>>>>>>> b\n", "cdk8s.yaml:1:1: has a merge conflict here; "),
+    ],
+    ids=["misspelt", "missing", "unclosed", "UTF-16", "conflict"],
+)
+def test_what_is_wrong_with_the_file_is_told_with_its_place(tmp_path: Path, data: bytes, told: str) -> None:
+    (tmp_path / "cdk8s.yaml").write_bytes(data)
+    with pytest.raises(CannotRun) as refused:
+        read_config(tmp_path)
+    assert str(refused.value).startswith(told)
+    assert "\n" not in str(refused.value)

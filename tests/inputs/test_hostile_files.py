@@ -70,6 +70,33 @@ def test_a_file_in_another_encoding_is_told_with_the_place(tmp_path: Path) -> No
     assert str(raised.value) == f"{file}:2:11: is not UTF-8: it has the byte 0xfc here; save the file as UTF-8"
 
 
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (
+            "name: low\n".encode("utf-16"),
+            "1:1: is not UTF-8: it has the byte 0xff here; save the file as UTF-8",
+        ),
+        (b"name: low\ncohort: a\0b\n", "2:10: has the character U+0000 here, which YAML does not allow; remove it"),
+        (
+            b"name: low\n<<<<<<< HEAD\ncohort: a\n=======\ncohort: b\n>>>>>>> topic\n",
+            "2:1: has a merge conflict here; keep what is right of the two sides, and remove the markers",
+        ),
+        (
+            b"name: low\n---\nname: high\n",
+            "2:1: a second document begins here; a file holds one tenant: give it a file of its own",
+        ),
+    ],
+    ids=["UTF-16", "NUL", "conflict", "two"],
+)
+def test_what_is_no_tenant_file_is_told_by_line(tmp_path: Path, data: bytes, told: str) -> None:
+    file = tmp_path / "low.yaml"
+    file.write_bytes(data)
+    with pytest.raises(Faults) as raised:
+        read_yaml(file)
+    assert str(raised.value) == f"{file}:{told}"
+
+
 def test_plain_files_have_no_tags(tmp_path: Path) -> None:
     file = tmp_path / "low.yaml"
     file.write_text("%YAML 1.2\n---\na: &x {b: ! c}\nd: *x\ne: '!include'\nf: a !b\n")

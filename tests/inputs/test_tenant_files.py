@@ -132,7 +132,10 @@ def test_any_way_to_write_it(cluster: Cluster, tmp_path: Path, text: str) -> Non
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        (MINIMAL + "---\nname: b\n", "research.yaml:5:1: is not YAML: but found another document"),
+        (
+            MINIMAL + "---\nname: b\n",
+            "research.yaml:5:1: a second document begins here; a file holds one tenant: give it a file of its own",
+        ),
         ("- a\n", 'research.yaml:1:1: holds no tenant; write for example "name: research"'),
         ("research\n", 'research.yaml:1:1: holds no tenant; write for example "name: research"'),
         ("name: a: b\n", "research.yaml:1:8: is not YAML: mapping values are not allowed here"),
@@ -174,6 +177,11 @@ def test_any_way_to_write_it(cluster: Cluster, tmp_path: Path, text: str) -> Non
             MINIMAL + "admissionChecks: [bugdet]\n",
             'research.yaml:5:19: Tenant "research", admissionChecks[0]: cluster "lab" has no admission check "bugdet"; '
             'did you mean "budget"?',
+        ),
+        (
+            MINIMAL.replace("{nodes: 1}", "3"),
+            'research.yaml:4:3: Tenant "research", guarantee[h100]: is the number 3, must be a mapping; '
+            "write {nodes: 3}",
         ),
         (
             MINIMAL + "stopPolicy: Drain\n",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Mapping
@@ -12,7 +13,8 @@ from typing import Any
 
 import yaml
 
-from trainshed.faults import Fault, Place
+from trainshed.faults import Fault, Faults, Place, nearest
+from trainshed.gitops.hand_written import read_text
 
 CONFIG = "cdk8s.yaml"
 SCRATCH = ".cdk8s"
@@ -39,19 +41,14 @@ class AppConfig:
 
 def read_config(folder: Path) -> AppConfig:
     """The app of the repository in `folder`. Raises CannotRun, saying what is missing or unusable."""
-    path = folder / CONFIG
-    try:
-        text = path.read_text(encoding="utf-8")
-        config, marks = yaml.safe_load(text), _marks(text)
-    except OSError as error:
-        raise CannotRun(f"{CONFIG}: {error.strerror or error}; {_where_to_run(folder)}") from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise CannotRun(f"{CONFIG}: is not YAML: {' '.join(str(error).split())}") from None
+    config, marks = _parsed(folder)
     given = config if isinstance(config, Mapping) else {}
     app = given.get("app")
     words = _words(app)
     if len(words) < 2 or not Path(words[0]).name.startswith("python"):
         told = f"is {app!r}" if app else "is missing"
+        if misspelt := next((str(key) for key in given if not app and nearest(str(key), ["app"])), ""):
+            raise CannotRun(f'{CONFIG}: "{misspelt}" is not known; did you mean "app"?')
         raise CannotRun(f'{CONFIG}: app {told}; write "python -m <package>" or "python <file>"')
     if shell := next((word for word in words if _SHELL.search(word)), ""):
         told = f"is {app!r}, and no shell runs it: {shell!r} would be one of its arguments"
@@ -68,7 +65,28 @@ def read_config(folder: Path) -> AppConfig:
         found = AppConfig(None, words[1], tuple(words[2:]), dist)
     if missing := _missing(folder, found):
         raise CannotRun(f"{CONFIG}: {missing}")
+    if _is_inside(found, dist.relative_to(folder)):
+        wrong = f'is "{given.get("output") or "dist"}", and the app itself stands in {dist.relative_to(folder)}/'
+        raise CannotRun(str(Fault(wrong, field="output", fix=_OUTPUT_FIX, place=marks.get("output", Place(CONFIG)))))
     return found
+
+
+def _parsed(folder: Path) -> tuple[Any, dict[str, Place]]:
+    """What the file holds, and where the value of each key stands."""
+    path = folder / CONFIG
+    try:
+        text = read_text(path, CONFIG)
+        return yaml.safe_load(text), _marks(text)
+    except Faults as error:
+        raise CannotRun(str(error)) from None
+    except OSError as error:
+        raise CannotRun(f"{CONFIG}: {error.strerror or error}; {_where_to_run(folder)}") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = Place(CONFIG, mark.line + 1, mark.column + 1) if mark else Place(CONFIG)
+        raise CannotRun(str(Fault(f"is not YAML: {error.problem or error.context}", place=place))) from None
+    except (yaml.YAMLError, RecursionError) as error:
+        raise CannotRun(f"{CONFIG}: is not YAML: {' '.join(str(error).split())}") from None
 
 
 def _where_to_run(folder: Path) -> str:
@@ -141,6 +159,12 @@ def _missing(folder: Path, config: AppConfig) -> str:
     if is_package and not any((Path(place) / "__main__.py").is_file() for place in folders):
         return f'package "{module}" has no __main__.py'
     return ""
+
+
+def _is_inside(config: AppConfig, dist: Path) -> bool:
+    """Whether the app is part of what it would write: the output folder holds nothing but generated files."""
+    own = Path(config.script or str(config.module).replace(".", "/"))
+    return Path(os.path.normpath(dist)) in (own, *Path(os.path.normpath(own)).parents[:-1])
 
 
 def _words(app: object) -> list[str]:

@@ -198,6 +198,9 @@ def _told(root: Path, done: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if root.is_file():
+            fix = "move it away, or name another output in cdk8s.yaml"
+            raise Faults([Fault("is a file, and a folder is wanted", fix=fix, place=Place(str(root)))]) from None
         named = error.filename if isinstance(error.filename, str) and STAGING not in error.filename else str(root)
         fault = Fault(f"cannot be {done}: {error.strerror or error}", fix="nothing was changed", place=Place(named))
         raise Faults([fault]) from error

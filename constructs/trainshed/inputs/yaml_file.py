@@ -15,6 +15,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from trainshed.faults import Fault, Faults, Place
 from trainshed.fleet.reading import read
+from trainshed.gitops.hand_written import read_text
 
 #: What `!!` stands for.
 _CORE: Final = "tag:yaml.org,2002:"
@@ -51,7 +52,7 @@ def read_yaml(path: Path) -> YamlFile:
     _refuse_bombs(file)
     parser = YAML(typ="rt")
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path, file)
         root = parser.load(text)
     except DuplicateKeyError as error:
         mark = error.problem_mark
@@ -59,12 +60,6 @@ def read_yaml(path: Path) -> YamlFile:
         raise Faults([Fault("this key is written twice", fix="keep one of them", place=place)]) from None
     except MarkedYAMLError as error:
         raise Faults([_syntax_fault(file, error)]) from None
-    except UnicodeDecodeError as error:
-        told = f"is not UTF-8: it has the byte 0x{error.object[error.start]:02x} here"
-        before = error.object[: error.start]
-        line = before.count(b"\n") + 1
-        column = len(before.rpartition(b"\n")[2].decode("utf-8", "replace")) + 1
-        raise Faults([Fault(told, fix="save the file as UTF-8", place=Place(file, line, column))]) from None
     except YAMLError as error:
         raise Faults([Fault(f"is not YAML: {' '.join(str(error).split())}", place=Place(file))]) from None
     except OSError as error:
@@ -95,6 +90,10 @@ def _syntax_fault(file: str, error: MarkedYAMLError) -> Fault:
     mark = error.problem_mark or error.context_mark
     place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
     problem = " ".join(str(error.problem or error.context or "it cannot be parsed").split())
+    if problem == "but found another document":
+        return Fault(
+            "a second document begins here", fix="a file holds one tenant: give it a file of its own", place=place
+        )
     if r"'\t'" in problem:
         return Fault("a tab is used for indentation", fix="YAML takes spaces only", place=place)
     return Fault(f"is not YAML: {problem}", place=place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Final, cast
 
-from pydantic import AfterValidator, Field, TypeAdapter
+from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 from pydantic_core import PydanticCustomError
 
 from trainshed.api.base import Broken
@@ -48,6 +48,14 @@ class Share(Value):
 
     nodes: Annotated[Int32, Field(ge=0)] | None = None
     resources: Annotated[Mapping[str, AnyAmount], read_as(Resources)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_number(cls, given: Any) -> Any:
+        if isinstance(given, int) and not isinstance(given, bool):
+            told = f"is the number {given}, must be a mapping; write {{nodes: {given}}}"
+            raise PydanticCustomError("share", "{told}", {"told": told})
+        return given
 
     @property
     def amounts(self) -> Resources:
