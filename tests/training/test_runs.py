@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import json
 from typing import Any
 
 import pytest
 
 from tests.synthesis import new_cluster, only, synth, told
-from tests.training.given import FORMS, QUEUE, outermost, run, training
+from tests.training.given import FORMS, QUEUE, manifests, outermost, run, training
 from trainshed.api.core.affinity import Toleration
+from trainshed.checks.engine import check
+from trainshed.checks.options import Options
 from trainshed.gitops import Cluster
 from trainshed.tenancy import (
     External,
@@ -203,3 +207,14 @@ def test_a_tenants_runs_stand_in_its_own_application() -> None:
     made = only(synth(cluster, "a"), "JobSet")
     assert made["metadata"]["namespace"] == "n"
     assert made["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "q"
+
+
+@each_form
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("image", ["eval", "eval:latest", "r.example.com/eval"])
+def test_an_image_that_moves_is_told_of_every_run(form: str, count: int, image: str) -> None:
+    """A run is named after its image, so that another image makes another run; by a tag that moves it would not."""
+    rendered = "\n---\n".join(json.dumps(made) for made in manifests(form, nodes=count, image=image))
+    options = Options(select=("torchrun-image-moves",))
+    (found,) = check(["-"], options, stdin=io.BytesIO(rendered.encode())).findings
+    assert f'container "node" runs {image}' in found.message

@@ -89,6 +89,18 @@ def test_one_pod_may_pull_latest() -> None:
     assert codes(*run("JobSet", box, pods=1)) == []
 
 
+@pytest.mark.parametrize("kind", ["JobSet", "Job"])
+@pytest.mark.parametrize(
+    ("image", "bad"),
+    [("eval:latest", True), ("eval", True), ("r.example.com/eval", True), ("eval:2", False), ("$(IMAGE)", False)],
+)
+def test_one_pod_of_a_run_that_is_named_after_its_image_may_not(kind: str, image: str, bad: bool) -> None:
+    box = container(["torchrun", "--standalone", "--nproc-per-node=8", "train.py"], image=image)
+    made = run(kind, box, pods=1)
+    made[-1]["metadata"]["labels"] = {"trainshed.dev/run": "eval"}
+    assert codes(*made) == (["torchrun-image-moves"] if bad else [])
+
+
 def test_a_trainjob_without_trainer_on_one_node_gets_one_process() -> None:
     runtime, job = run("TrainJob", container(["torchrun", "train.py"]), pods=1)
     assert codes(runtime, job) == []
