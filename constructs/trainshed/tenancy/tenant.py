@@ -40,7 +40,9 @@ class Tenant(Claimant):
 
     Amounts are per node pool: `nodes(3)`, or `resources(cpu=96, …)`. Kueue tries pools without devices first, so that
     runs without GPUs leave GPU nodes free, then the others in the order of `guarantee`, then of `borrow`. Of a pool
-    that `lend` does not name, all is lent. See `TenantSpec` for each argument's meaning.
+    that `lend` does not name, all is lent. Where only some pools have topology levels, runs reach these only with a
+    `topology` of their own (Kueue 0.19.2 places runs without one by topology if all flavors of a queue have one). See
+    `TenantSpec` for each argument's meaning.
     """
 
     claim_field = "guarantee"
