@@ -329,4 +329,8 @@ priority: hihg
         ),
         "stacks/claim.yaml": "",
     },
+    "an address to include that gives nothing": body(
+        "from cdk8s import Include",
+        'Include(self.application("a"), "c", url="http://127.0.0.1:9/x.yaml")',
+    ),
 }

@@ -25,7 +25,7 @@ from trainshed.gitops.arguments import faults_in, refused
 from trainshed.gitops.cluster import Cluster
 from trainshed.gitops.failures import faults_from_exception
 from trainshed.gitops.hints import misfits, told_of
-from trainshed.gitops.include import tell_missing_files
+from trainshed.gitops.include import tell_what_include_cannot_read
 from trainshed.gitops.layout import file_name, identity
 from trainshed.gitops.publish import File, publish, texts_of
 from trainshed.gitops.values import calling_place, faults_collected
@@ -60,7 +60,7 @@ class App(cdk8s.App):
 
     @refused
     def __init__(self, *, repository: Repository | None = None) -> None:
-        tell_missing_files()
+        tell_what_include_cannot_read()
         super().__init__()
         self.path = ""
         self._folder = Path.cwd()  # a stack may go elsewhere, dist/ does not

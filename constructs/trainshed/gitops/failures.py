@@ -94,12 +94,12 @@ def faults_from_exception(error: BaseException) -> list[Fault]:
         return [Fault(f'{match[2]} has no "{match[1]}"', fix=nearest(match[1], known), place=place)]
     if isinstance(error, AttributeError) and (unmade := _unmade(error)):
         return [unmade.at(place)]
-    text = _of_node(str(error))
+    text = said_by_node(str(error))
     told = f"{type(error).__name__}: {text}" if text else type(error).__name__
     return [Fault(told, fix="TRAINSHED_TRACEBACK=1 shows the way there", place=place)]
 
 
-def _of_node(text: str) -> str:
+def said_by_node(text: str) -> str:
     """What an error of Node says, without the lines of its own that led there."""
     said = re.search(r"^\w*Error: (.+)$", text, re.M)
     return said[1] if said and "\n    at " in text else text
