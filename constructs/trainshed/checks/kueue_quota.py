@@ -18,6 +18,7 @@ from trainshed.fleet.kueue_feasibility import (
     reach_text,
     refusal_lines,
 )
+from trainshed.fleet.kueue_match import UNCONSTRAINED, wants_topology
 from trainshed.fleet.kueue_quota import shown
 from trainshed.fleet.workload import PodSet
 
@@ -96,6 +97,9 @@ def _beyond(answer: Feasibility, blocked: Blocked) -> Issue:
     unit = " of each of its groups" if answer.workload.units > 1 and answer.workload.form == "LeaderWorkerSet" else ""
     message = f"is never admitted: pod set {part.name}{unit}{pods} {refusal_lines(blocked)}"
     fix = "ask for less, or raise the ClusterQueue's nominalQuota or what it may borrow"
+    if any(refusal.reason == "topology" for refusal in blocked.refusals) and not wants_topology(pod_set):
+        # One flavor is too small, another takes only pods that ask for a topology: that is the nearer remedy.
+        fix = f"request a topology ({UNCONSTRAINED} or a level), or {fix}"
     related = (("the ClusterQueue", answer.queue.doc, blocked.group.path), *elsewhere(answer.workload, pod_set, path))
     return Issue(document, where, message, fix, related=related)
 

@@ -105,6 +105,19 @@ class TestReach:
         (found,) = findings(flavor(), queue, local_queue(), run({"cpu": "96", GPU: "8"}, pods=2))
         assert "needs 16 of nvidia.com/gpu" in found.message
 
+    def test_where_a_flavor_takes_only_pods_with_a_topology_that_is_the_remedy(self) -> None:
+        topology = {
+            "apiVersion": f"{KUEUE}/v1beta2",
+            "kind": "Topology",
+            "metadata": {"name": "racks"},
+            "spec": {"levels": [{"nodeLabel": "example.com/rack"}]},
+        }
+        queue = cluster_queue("gpu", {"small": {GPU: "4"}, "h100": {GPU: "64"}})
+        flavors = [flavor("small"), flavor(topologyName="racks")]
+        (found,) = findings(topology, *flavors, queue, local_queue(), run({GPU: "8"}))
+        assert found.code == "kueue-never-admitted"
+        assert found.fix.startswith("request a topology (kueue.x-k8s.io/podset-unconstrained-topology or a level), or")
+
     def test_partial_admission_counts_the_fewest_pods(self) -> None:
         annotations = {f"{KUEUE}/job-min-parallelism": "2"}
         assert codes(*platform(), run({GPU: "8"}, pods=4, annotations=annotations)) == []
