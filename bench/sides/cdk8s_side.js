@@ -7,7 +7,7 @@ const LOOK = ["get", "list", "watch"];
 const RULES = [
   { apiGroups: ["trainer.kubeflow.org"], resources: ["trainjobs", "trainingruntimes"], verbs: RUN },
   { apiGroups: ["jobset.x-k8s.io"], resources: ["jobsets"], verbs: RUN },
-  { apiGroups: ["batch"], resources: ["jobs", "cronjobs"], verbs: RUN },
+  { apiGroups: ["batch"], resources: ["jobs"], verbs: RUN },
   { apiGroups: [""], resources: ["configmaps", "persistentvolumeclaims", "services"], verbs: RUN },
   { apiGroups: [""], resources: ["pods", "pods/log", "events"], verbs: LOOK },
   { apiGroups: ["kueue.x-k8s.io"], resources: ["localqueues", "workloads"], verbs: LOOK },
