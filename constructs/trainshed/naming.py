@@ -12,6 +12,9 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
+#: Annotation of an object whose owner lets findings of `trainshed check` pass: codes, separated by commas.
+ALLOW_ANNOTATION: Final = "trainshed.dev/allow"
+
 LABEL_MAX: Final = 63
 SUBDOMAIN_MAX: Final = 253
 

@@ -10,9 +10,9 @@ from trainshed.checks.options import Options
 from trainshed.faults import nearest
 from trainshed.fleet.document import Document
 from trainshed.fleet.finding import Finding, ObjectRef
+from trainshed.naming import ALLOW_ANNOTATION
 
-ANNOTATION: Final = "trainshed.dev/allow"
-_PATH: Final = ("metadata", "annotations", ANNOTATION)
+_PATH: Final = ("metadata", "annotations", ALLOW_ANNOTATION)
 
 
 class Allowances:
@@ -26,7 +26,7 @@ class Allowances:
         self._codes: dict[tuple[str, ObjectRef], dict[str, Document]] = {}
         self._used: set[tuple[str, ObjectRef, str]] = set()
         for document in documents:
-            if written := document.annotations.get(ANNOTATION):
+            if written := document.annotations.get(ALLOW_ANNOTATION):
                 codes = [code for code in re.split(r"[,\s]+", written) if code]
                 self._codes.setdefault((document.file, document.ref), {}).update(dict.fromkeys(codes, document))
 
@@ -47,8 +47,8 @@ class Allowances:
             for code, document in codes.items():
                 if code not in known:
                     fix = nearest(code, known) or "see `trainshed explain` for all codes"
-                    message = f'{ANNOTATION} names "{code}", which is no code'
+                    message = f'{ALLOW_ANNOTATION} names "{code}", which is no code'
                     yield document.finding("allow-unknown-code", "warning", message, fix, _PATH)
                 elif options.wants(code) and document.judged and (file, ref, code) not in self._used:
-                    message = f"{ANNOTATION} allows {code}, but nothing of that code is found here any more"
+                    message = f"{ALLOW_ANNOTATION} allows {code}, but nothing of that code is found here any more"
                     yield document.finding("allow-unused", "warning", message, f"remove {code} from it", _PATH)

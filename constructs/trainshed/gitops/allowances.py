@@ -10,7 +10,7 @@ from typing import Final
 from trainshed.api.base import Manifest
 from trainshed.api.explain_words import shown
 from trainshed.faults import Fault, Place, nearest
-from trainshed.gitops.keys import ALLOW_ANNOTATION
+from trainshed.naming import ALLOW_ANNOTATION
 
 _SHOWN: Final = 'write one as `trainshed check` shows it, such as "kueue-never-admitted"'
 _CODE: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from trainshed.api.types import LabelKey, Str, shaped
-from trainshed.naming import label_key_error
-
-ALLOW_ANNOTATION: Final = "trainshed.dev/allow"
+from trainshed.naming import ALLOW_ANNOTATION, label_key_error
 
 #: Domains of keys that are rendered from something else, and whose they are.
 _OWNERS: Final = {
