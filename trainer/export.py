@@ -15,7 +15,7 @@ from trainer.exits import Stop
 
 
 def read_weights(checkpoint: Path) -> dict[str, Tensor]:
-    """All weights of a verified checkpoint by parameter name. Raises `Stop` 65 for a bad one, 64 for a folder of several."""
+    """All weights of a verified checkpoint by parameter name. Raises `Stop`: 65 for a bad one, 64 for several."""
     if found := layout.committed(layout.checkpoints_of(checkpoint)):
         raise Stop(exits.USAGE, f"{checkpoint}: has {len(found)} checkpoints; name one of them, such as {found[0][1]}")
     try:
